@@ -31,8 +31,10 @@ void weft::plan::buildPlanPipeline(OpPassManager &pm, const PlanOptions &options
     pm.addPass(tg::createUnrollFolds());
   if (options.fuse && (!options.gpu || !options.target.empty()))
     pm.addPass(createReadRouted({options.gpu ? options.target : ""}));
-  if (!options.gpu)
+  if (!options.gpu) {
+    pm.addPass(createPackFields());
     pm.addPass(createPackQuads());
+  }
   if (!options.gpu && options.fuse)
     pm.addPass(createSinkReshapes());
   // Neither of these planners has anything like folds.

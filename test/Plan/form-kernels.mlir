@@ -53,6 +53,35 @@ func.func @chain(%a: tensor<4x4xf32>) -> tensor<4x4xf32> {
   return %2 : tensor<4x4xf32>
 }
 
+// R2: what a stored weight becomes is computed by the product that reads it, if neighbours of the result are its own and no one else reads it.
+// CHECK-LABEL: @unpacked
+// CHECK: tg.kernel "gemm"
+// CHECK-NOT: tg.kernel
+// CHECK: return
+// CHECK-LABEL: @unpacked_for_two
+// CHECK-COUNT-3: tg.kernel
+func.func @unpacked(%a: tensor<4x8xf32>) -> tensor<4x16xf32> {
+  %w = tg.constant dense<3> : tensor<8x16xi8>
+  %s = tg.constant dense<0.5> : tensor<16xf32>
+  %0 = tg.cast %w : tensor<8x16xi8> to tensor<8x16xf32>
+  %1 = tg.mul %0, %s : tensor<8x16xf32>, tensor<16xf32>
+  %2 = tg.contract %a, %1 [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+      : tensor<4x8xf32>, tensor<8x16xf32> -> tensor<4x16xf32>
+  return %2 : tensor<4x16xf32>
+}
+
+func.func @unpacked_for_two(%a: tensor<4x8xf32>, %b: tensor<4x8xf32>) -> (tensor<4x16xf32>, tensor<4x16xf32>) {
+  %w = tg.constant dense<3> : tensor<8x16xi8>
+  %s = tg.constant dense<0.5> : tensor<16xf32>
+  %0 = tg.cast %w : tensor<8x16xi8> to tensor<8x16xf32>
+  %1 = tg.mul %0, %s : tensor<8x16xf32>, tensor<16xf32>
+  %2 = tg.contract %a, %1 [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+      : tensor<4x8xf32>, tensor<8x16xf32> -> tensor<4x16xf32>
+  %3 = tg.contract %b, %1 [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+      : tensor<4x8xf32>, tensor<8x16xf32> -> tensor<4x16xf32>
+  return %2, %3 : tensor<4x16xf32>, tensor<4x16xf32>
+}
+
 // R3: reductions over different axes are two kernels.
 // CHECK-LABEL: @two_axes
 // CHECK: tg.kernel "sum"

@@ -102,3 +102,23 @@ func.func @columns(%a: tensor<8x3xf32>) -> tensor<8x2xf32> {
   %r = tg.contract %a, %b [#l, #r, #o] : tensor<8x3xf32>, tensor<2x3xf32> -> tensor<8x2xf32>
   return %r : tensor<8x2xf32>
 }
+
+// -----
+
+#l = affine_map<(m, n, k) -> (m, k)>
+#r = affine_map<(m, n, k) -> (k, n)>
+#o = affine_map<(m, n, k) -> (m, n)>
+
+// Columns of a constant in panels of 64, before the words; 65 columns are none.
+// CHECK-DAG: #[[$P:.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d1, d2, d3, d4)>
+// CHECK-LABEL: func.func @panels
+// CHECK: tg.contract %{{.*}}, %{{.*}} [#{{.*}}, #{{.*}}, #{{.*}} : tensor<3x2x4xui8>, tensor<2x2x64x4xi8> -> tensor<3x2x64xi32>
+// CHECK: tg.reshape %{{.*}} : tensor<3x2x64xi32> to tensor<3x128xi32>
+// CHECK: tg.contract %{{.*}} : tensor<3x2x4xui8>, tensor<2x65x4xi8> -> tensor<3x65xi32>
+func.func @panels(%a: tensor<3x8xui8>) -> (tensor<3x128xi32>, tensor<3x65xi32>) {
+  %b = tg.constant dense<3> : tensor<8x128xi8>
+  %r = tg.contract %a, %b [#l, #r, #o] : tensor<3x8xui8>, tensor<8x128xi8> -> tensor<3x128xi32>
+  %c = tg.constant dense<3> : tensor<8x65xi8>
+  %s = tg.contract %a, %c [#l, #r, #o] : tensor<3x8xui8>, tensor<8x65xi8> -> tensor<3x65xi32>
+  return %r, %s : tensor<3x128xi32>, tensor<3x65xi32>
+}

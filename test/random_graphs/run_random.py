@@ -10,7 +10,7 @@ that no run before had. What is known to be wrong is listed in expected-random.j
 
 --draw=windows: graphs of sliding windows (windows.py) through the emulators of GPUs, whose sanitizer watches. Without --seeds 16 fixed ones, and
 --count that only this rotation has (test/harness/selection.py); known: expected-windows.json. --draw=attention: the same for attention of every
-shape (attention.py), and products by weights of few bits (quantised.py).
+shape (attention.py), and products by weights of few bits (quantised.py), which run on the CPU, too.
 """
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
@@ -40,7 +40,7 @@ import windows  # noqa: E402
 from case import Case, model_of  # noqa: E402
 from check import Finding, check, shrink  # noqa: E402
 from harness import backends, coverage, expected, selection  # noqa: E402
-from variants import Variant, all_variants, emulated_variants  # noqa: E402
+from variants import Variant, all_variants, emulated_variants, quantised_variants  # noqa: E402
 
 SLICES = 12  # Of the groups of graphs that do not cover.
 _state: dict = {}
@@ -62,7 +62,7 @@ DRAWS = {
     "graphs": Draw(generate.generate, lambda args: all_variants(args.build, **backends.target_options(args)), HERE / "expected-random.json", "0:2000", 12),
     "windows": Draw(windows.generate, lambda args: emulated_variants(args.build), HERE / "expected-windows.json", "0:16", 6, rotates=True),
     "attention": Draw(attention.generate, lambda args: emulated_variants(args.build), HERE / "expected-attention.json", "0:16", 6, rotates=True),
-    "quantised": Draw(quantised.generate, lambda args: emulated_variants(args.build), HERE / "expected-quantised.json", "0:6", 6, rotates=True),
+    "quantised": Draw(quantised.generate, lambda args: quantised_variants(args.build), HERE / "expected-quantised.json", "0:6", 6, rotates=True),
 }
 FIRST_OF_ROTATION = 1 << 20  # Seeds of rotations lie behind those that are given by hand.
 

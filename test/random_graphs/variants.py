@@ -150,6 +150,11 @@ def emulated_variants(build: pathlib.Path) -> list[Variant]:
     return [Variant(target, build, target=target, device=f"emu:{target}") for target in ("sm_80", "sm_90a")]
 
 
+def quantised_variants(build: pathlib.Path) -> list[Variant]:
+    """Through the emulator, and on the CPU, fused (weights are unpacked in registers) and not."""
+    return [*emulated_variants(build), Variant("cpu", build), Variant("cpu-unfused", build, ["--no-fuse"])]
+
+
 def run_together(variant: Variant, cases: Sequence[Case], folder: pathlib.Path) -> list[Arrays | Failure | None]:
     """The results of each case: one model for all of them; one model each where that fails. None: the variant does not run it."""
     wanted = [i for i, case in enumerate(cases) if not variant.skips(case)]

@@ -8,7 +8,8 @@
 //      space of outputs.
 //
 //  R2  A group has at most one contraction. With one, all other ops are pointwise, downstream of it, with its result's
-//      dimensions (an epilogue), so that they apply to the accumulator tile.
+//      dimensions (an epilogue), so that they apply to the accumulator tile; or they compute an operand of it, for it
+//      alone, from stored tensors of at most half the operand's bytes (CPU), so that its kernel unpacks what it reads.
 //
 //  R3  Reductions of a group run over the same axes of the same dimensions, and every other op has those dimensions,
 //      with or without extents 1 in place of the reduced ones, or (after a reduction without keep_dims) with the

@@ -62,6 +62,33 @@ def ReadRouted : Pass<"weft-read-routed", "::mlir::ModuleOp"> {
   let dependentDialects = ["::weft::tg::TileGraphDialect"];
 }
 
+def PackFields : Pass<"weft-pack-fields"> {
+  let summary = "narrow weights of a product in the order in which a CPU's vectors unpack them";
+  let description = [{
+    For the CPU. A factor of a `tg.contract` of floats that is computed place by place, through views, from stored integers of at most 8 bits and from
+    tensors that blocks along the summed dimension k share (scales, zero points) is computed from tensors written anew: k becomes blocks x words x fields, each
+    tensor has these and the factor's own dimensions behind, or 1 where it does not change, and no view is left. Integers of fewer than 8 bits become
+    words whose fields are neighbours along k, and a shift and a mask in the graph take them out; so kernels read words. The other operand is reshaped, behind zeros where k is
+    no whole number of blocks or words (only if sums and products of the stored numbers cannot be infinite). The factor's last own dimension comes in panels of 64
+    where these come out even. The order of the sum stays. Exact.
+
+    Not rewritten: factors that gather (`g_idx`), blocks of which no whole number of bytes is a word, several summed dimensions, results whose neighbours are the other
+    operand's, numbers of fewer than 8 bits that are cast to booleans or to floats of 8 bits.
+
+    ```mlir
+    // %w: tensor<2048x1024xui4>, %s: tensor<2048x1xf32>; tg.mul (tg.cast %w), %s is the second factor [(m, n, k) -> (n, k)]
+    // %p: tensor<128x1x2048xui32>, %t: tensor<1x1x2048xf32>
+    %m = tg.shr %p, %places : tensor<128x1x2048xui32>, tensor<8x1xui32>
+    %q = tg.and %m, %fifteen : tensor<128x8x2048xui32>, tensor<ui32>
+    %f = tg.cast %q : tensor<128x8x2048xui32> to tensor<128x8x2048xf32>
+    %r = tg.mul %f, %t : tensor<128x8x2048xf32>, tensor<1x1x2048xf32>
+    // tg.contract %x, %r [(m, n, k, f) -> (m, k, f), (m, n, k, f) -> (k, f, n), (m, n, k, f) -> (m, n)]
+    ```
+  }];
+  let statistics = [Statistic<"numPacked", "packed", "products of packed weights">];
+  let dependentDialects = ["::weft::tg::TileGraphDialect"];
+}
+
 def PackQuads : Pass<"weft-pack-quads"> {
   let summary = "contractions of bytes by words of four";
   let description = [{

@@ -205,7 +205,7 @@ std::optional<Contraction> matchContraction(linalg::GenericOp op) {
     return std::nullopt;
   SmallVector<int64_t> ranges = op.getStaticLoopRanges();
   result.fewRows = llvm::none_of(result.m, [&](unsigned loop) { return ShapedType::isDynamic(ranges[loop]); }) &&
-                   extentOf(op, result.m) <= maxFewRows && !result.quad;
+                   extentOf(op, result.m) <= maxFewRows;
   return result;
 }
 

@@ -23,6 +23,29 @@ namespace {
 constexpr int64_t maxOperands = 16;
 /// Body ops beyond which an op is not repeated.
 constexpr int64_t cheapOps = 6;
+/// And of one that unpacks: what it reads is a part of what it would store.
+constexpr int64_t unpackOps = 16;
+
+/// Bytes of a static tensor; those of others are unknown.
+std::optional<int64_t> bytesOf(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || !type.hasStaticShape() || !type.getElementType().isIntOrFloat())
+    return std::nullopt;
+  return type.getNumElements() * int64_t(llvm::divideCeil(type.getElementTypeBitWidth(), 8u));
+}
+
+/// Whether all inputs together have at most half of the result's bytes.
+bool unpacks(linalg::GenericOp op) {
+  std::optional<int64_t> written = bytesOf(op->getResult(0));
+  int64_t read = 0;
+  for (Value input : op.getDpsInputs()) {
+    std::optional<int64_t> bytes = bytesOf(input);
+    if (!bytes)
+      return false;
+    read += *bytes;
+  }
+  return written && op.getNumDpsInputs() > 0 && read <= *written / 2;
+}
 
 /// A body whose repetition costs less than storing and loading its result.
 bool isCheap(linalg::GenericOp op) {
@@ -33,7 +56,7 @@ bool isCheap(linalg::GenericOp op) {
       return false;
     ++count;
   }
-  return count <= cheapOps;
+  return count <= (unpacks(op) ? unpackOps : cheapOps);
 }
 
 bool mayFuse(OpOperand *operand) {

@@ -95,10 +95,19 @@ bool PanelEmitter::hasNeighbours(const FlatOperand &operand) {
   return step && constantOf(step) == 1;
 }
 
+/// Whether the columns of each panel are neighbours in the operand: all are, or whole panels of the innermost loop.
+bool PanelEmitter::hasPanels(const FlatOperand &operand) {
+  if (Value step = linearStep(operand, c.n))
+    return getConstantIntValue(step) == unit();
+  auto inner = llvm::find_if(llvm::reverse(c.n), [&](unsigned d) { return constantOf(extents[d]) != 1; });
+  std::optional<int64_t> extent = inner == c.n.rend() ? std::nullopt : constantOf(extents[*inner]);
+  return extent && *extent % panelColumns == 0 && operand.step(*inner) == unit();
+}
+
 /// The factor's scalar from elements of its inputs at `address(input)`.
 Value PanelEmitter::evaluate(const Factor &factor, function_ref<Value(unsigned)> address) {
   if (c.quad)
-    return loadWord(inputs[factor.inputs.front()].memory, address(factor.inputs.front()));
+    return loadWord(b, loc, inputs[factor.inputs.front()].memory, address(factor.inputs.front()));
   IRMapping mapping;
   for (unsigned input : factor.inputs)
     mapping.map(op.getBlock()->getArgument(input),
@@ -142,7 +151,8 @@ void PanelEmitter::emitBatch(ValueRange batch) {
     if (!rowsInPlace)
       packRows(k0, kCount);
     loop(index(0), panels, [&](Value panel) {
-      packColumns(panel, k0, kCount);
+      if (!columnsInPlace)
+        packColumns(panel, k0, kCount);
       multiplyPanel(panel, k0, kCount);
     });
   };
@@ -249,7 +259,8 @@ void PanelEmitter::allocate() {
     accumulators = shaped({panels, paddedRows, index(panelColumns)});
   if (c.adjacentRows)
     transposedSums = shaped({index(panelColumns), index(llvm::PowerOf2Ceil(tileRows))});
-  packedColumns = shaped({index(blockK), index(panelColumns)});
+  if (!columnsInPlace)
+    packedColumns = shaped({index(blockK), index(panelColumns)});
   if (!rowsInPlace)
     packedRows = rowsAlongK ? shaped({rowBlocks, index(tileRows), index(blockK)})
                             : shaped({rowBlocks, index(blockK), index(tileRows)});
@@ -276,6 +287,7 @@ LogicalResult PanelEmitter::run() {
   alwaysDense = !c.adjacentRows && hasNeighbours(output.flat);
   hasTail = c.adjacentRows ? !llvm::isPowerOf2_64(tileRows) || !rows || *rows % tileRows
                            : alwaysDense && !(columns && *columns % panelColumns == 0);
+  columnsInPlace = canMultiplyInPlace();
   // Without a block of K nothing would be stored.
   if (!depth || *depth < 1)
     around.zero = around.epilogue = nullptr;

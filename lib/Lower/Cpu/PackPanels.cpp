@@ -58,8 +58,7 @@ void PanelEmitter::packRowVectors(Value k0, Value kCount) {
                                                            ? memref::LoadOp::create(b, loc, memory, at).getResult()
                                                            : loadVector(type, memory, at, Value()));
       }
-      for (Operation *def : bodySlice(op, c.rows.scalar))
-        cloneElementwise(b, def, mapping);
+      cloneFactor(b, op, c.rows.scalar, tile, mapping);
       vector::StoreOp::create(b, loc, mapping.lookupOrDefault(c.rows.scalar), packedRows, ValueRange{block, i, kk});
     }
     loop(whole, kCount, [&](Value kk) {
@@ -87,44 +86,63 @@ void PanelEmitter::packRows(Value k0, Value kCount) {
   });
 }
 
-/// Whether all columns are neighbours in B, which is one tensor, and its elements can be converted as vectors.
+/// Whether all columns are neighbours in each tensor of B or have the same element there, and elements can be converted
+/// as vectors.
 bool PanelEmitter::canPackVectors() {
-  Value step = c.columns.inputs.size() == 1 ? linearStep(inputs[c.columns.inputs.front()], c.n) : Value();
-  if (!step || getConstantIntValue(step) != unit())
-    return false;
-  int64_t bits = cast<MemRefType>(inputs[c.columns.inputs.front()].memory.getType()).getElementTypeBitWidth();
+  bool moves = false;
   std::optional<int64_t> columns = getConstantIntValue(n.total);
   bool isWhole = columns && *columns % panelColumns == 0;
-  // Masked loads of short elements need AVX-512.
-  if (bits < 8 || (!isWhole && bits < 32 && tile.vectorBits < 512))
-    return false;
-  return isElementwise(op, c.columns.scalar);
+  for (unsigned input : c.columns.inputs) {
+    if (!c.quad && hasNoPart(inputs[input], c.n))
+      continue;
+    int64_t bits = cast<MemRefType>(inputs[input].memory.getType()).getElementTypeBitWidth();
+    // Masked loads of short elements need AVX-512.
+    if (!hasPanels(inputs[input]) || bits < 8 || (!isWhole && bits < 32 && tile.vectorBits < 512))
+      return false;
+    moves = true;
+  }
+  return moves && isElementwise(op, c.columns.scalar);
+}
+
+/// Whether panels of bytes are read so few times that a copy would cost more than reading them in place does. (Floats
+/// gained nothing by it.)
+bool PanelEmitter::canMultiplyInPlace() {
+  constexpr int64_t mostReads = 2;
+  std::optional<int64_t> blocks = getConstantIntValue(rowBlocks);
+  return !c.adjacentRows && c.quad && blocks && *blocks <= mostReads && canPackVectors();
 }
 
 void PanelEmitter::packVectors(Value panel, Value k0, Value kCount) {
-  unsigned input = c.columns.inputs.front();
-  Value memory = inputs[input].memory;
-  auto type = VectorType::get({lanes * unit()}, cast<MemRefType>(memory.getType()).getElementType());
-  Value first =
-      add(inputBase[input], memref::LoadOp::create(b, loc, sideTable[input], mul(panel, index(panelColumns))));
-  SmallVector<Value> masks;
+  Value from = mul(panel, index(panelColumns));
+  SmallVector<Value> first(inputs.size()), masks;
+  for (unsigned input : c.columns.inputs)
+    first[input] = add(inputBase[input], memref::LoadOp::create(b, loc, sideTable[input], from));
   for (int64_t v = 0; v < rowVectors; ++v)
     masks.push_back(maskOf(panel, v, unit()));
   loop(index(0), kCount, [&](Value kk) {
-    Value at = add(first, memref::LoadOp::create(b, loc, kTable[input], add(k0, kk)));
+    SmallVector<Value> at(inputs.size());
+    for (unsigned input : c.columns.inputs)
+      at[input] = add(first[input], memref::LoadOp::create(b, loc, kTable[input], add(k0, kk)));
     for (int64_t v = 0; v < rowVectors; ++v) {
-      Value loaded = loadVector(type, memory, add(at, index(v * lanes * unit())), masks[v]);
+      auto load = [&](unsigned input) -> Value {
+        Value memory = inputs[input].memory;
+        Type element = cast<MemRefType>(memory.getType()).getElementType();
+        if (!c.quad && hasNoPart(inputs[input], c.n))
+          return memref::LoadOp::create(b, loc, memory, at[input]);
+        return loadVector(VectorType::get({lanes * unit()}, element), memory, add(at[input], index(v * lanes * unit())),
+                          masks[v]);
+      };
+      Value packed;
       if (c.quad) {
-        vector::StoreOp::create(b, loc, vector::BitCastOp::create(b, loc, vector, loaded), packedColumns,
-                                ValueRange{kk, index(v * lanes)});
-        continue;
+        packed = vector::BitCastOp::create(b, loc, vector, load(c.columns.inputs.front()));
+      } else {
+        IRMapping mapping;
+        for (unsigned input : c.columns.inputs)
+          mapping.map(op.getBlock()->getArgument(input), load(input));
+        cloneFactor(b, op, c.columns.scalar, tile, mapping);
+        packed = mapping.lookupOrDefault(c.columns.scalar);
       }
-      IRMapping mapping;
-      mapping.map(op.getBlock()->getArgument(input), loaded);
-      for (Operation *def : bodySlice(op, c.columns.scalar))
-        cloneElementwise(b, def, mapping);
-      vector::StoreOp::create(b, loc, mapping.lookupOrDefault(c.columns.scalar), packedColumns,
-                              ValueRange{kk, index(v * lanes)});
+      vector::StoreOp::create(b, loc, packed, packedColumns, ValueRange{kk, index(v * lanes)});
     }
   });
 }
@@ -179,8 +197,7 @@ void PanelEmitter::packTransposed(Value panel, Value k0, Value kCount) {
       for (Value base : first) {
         IRMapping mapping;
         mapping.map(op.getBlock()->getArgument(input), loadVector(type, memory, add(base, part), Value()));
-        for (Operation *def : bodySlice(op, c.columns.scalar))
-          cloneElementwise(b, def, mapping);
+        cloneFactor(b, op, c.columns.scalar, tile, mapping);
         square.push_back(mapping.lookupOrDefault(c.columns.scalar));
       }
       transpose(b, loc, square);

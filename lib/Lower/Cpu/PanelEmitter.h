@@ -67,6 +67,7 @@ private:
   mlir::Value linearStep(const FlatOperand &operand, llvm::ArrayRef<unsigned> loops);
   bool hasNoPart(const FlatOperand &operand, llvm::ArrayRef<unsigned> loops);
   bool hasNeighbours(const FlatOperand &operand);
+  bool hasPanels(const FlatOperand &operand);
   mlir::Value evaluate(const Factor &factor, llvm::function_ref<mlir::Value(unsigned)> address);
   mlir::Value baseOf(const FlatOperand &operand, mlir::ValueRange batch);
 
@@ -103,8 +104,8 @@ private:
   mlir::Value areRowsAdjacent(mlir::Value row0, mlir::Value rowCount);
   void unpackPanel(mlir::Value panel);
   mlir::Value accumulate(mlir::Value a, mlir::Value bVector, mlir::Value acc);
-  mlir::Value loadWord(mlir::Value memory, mlir::Value at);
-  mlir::Value accumulateQuads(mlir::Value a, mlir::Value bVector, mlir::Value acc);
+  bool canMultiplyInPlace();
+  mlir::Value loadColumns(mlir::Value first, mlir::Value panel, mlir::Value kk, mlir::Value k0, int64_t v);
   /// Places in memory from an element of a factor to its neighbour.
   int64_t unit() const { return c.quad ? 4 : 1; }
 
@@ -119,6 +120,7 @@ private:
   mlir::VectorType vector; ///< One register.
   int64_t lanes, panelColumns, tileRows, blockK;
   bool oneBlockK, rowsInPlace;
+  bool columnsInPlace = false;            ///< Columns are multiplied where they lie.
   bool rowsAlongK;                        ///< Packed rows are [block][row][k], not [block][k][row].
   bool alwaysDense;                       ///< All panels are neighbours in C,
   bool hasTail = false;                   ///< the last one maybe not whole.

@@ -4,7 +4,8 @@
 // whose products vpmaddwd adds in pairs: exact, where the shorter way, vpmaddubsw, saturates (255 * 127 * 2 has 17
 // bits).
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "PanelEmitter.h"
+#include "MicroKernel.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -12,20 +13,18 @@ using namespace mlir;
 
 namespace weft::cpu {
 
-Value PanelEmitter::loadWord(Value memory, Value at) {
+Value loadWord(OpBuilder &b, Location loc, Value memory, Value at) {
   Value bytes = vector::LoadOp::create(b, loc, VectorType::get({4}, b.getI8Type()), memory, at);
   Value word = vector::BitCastOp::create(b, loc, VectorType::get({1}, b.getI32Type()), bytes);
   return vector::ExtractOp::create(b, loc, word, ArrayRef<int64_t>{0});
 }
 
-/// acc + the products of the bytes of words `a` and `bVector`, added up by word.
-Value PanelEmitter::accumulateQuads(Value a, Value bVector, Value acc) {
-  Value first = c.rowsUnsigned ? a : bVector, second = c.rowsUnsigned ? bVector : a;
+Value addQuads(OpBuilder &b, Location loc, RegisterTile tile, Value first, Value second, Value acc) {
   auto as = [&](Value value, int64_t bits) -> Value {
     return vector::BitCastOp::create(b, loc, VectorType::get({tile.vectorBits / bits}, b.getIntegerType(bits)), value);
   };
   auto call = [&](StringRef name, ValueRange arguments) -> Value {
-    return LLVM::CallIntrinsicOp::create(b, loc, vector, b.getStringAttr(name), arguments).getResult(0);
+    return LLVM::CallIntrinsicOp::create(b, loc, acc.getType(), b.getStringAttr(name), arguments).getResult(0);
   };
   if (tile.addsQuads && tile.vectorBits == 512)
     return call("llvm.x86.avx512.vpdpbusd.512", {acc, as(first, 8), as(second, 8)});

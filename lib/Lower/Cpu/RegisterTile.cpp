@@ -84,7 +84,7 @@ void PanelEmitter::multiplyPanel(Value panel, Value k0, Value kCount) {
 
 Value PanelEmitter::accumulate(Value a, Value bVector, Value acc) {
   if (c.quad)
-    return accumulateQuads(a, bVector, acc);
+    return addQuads(b, loc, tile, c.rowsUnsigned ? a : bVector, c.rowsUnsigned ? bVector : a, acc);
   if (isa<FloatType>(element))
     return vector::FMAOp::create(b, loc, a, bVector, acc);
   return arith::AddIOp::create(b, loc, arith::MulIOp::create(b, loc, a, bVector), acc);
@@ -115,6 +115,18 @@ SmallVector<Value> PanelEmitter::oldSums(Value memory, ArrayRef<SmallVector<Valu
   b.setInsertionPointToStart(&ifOp.getElseRegion().front());
   scf::YieldOp::create(b, loc, load());
   return llvm::to_vector(ValueRange(ifOp.getResults()));
+}
+
+/// Vector `v` of a panel's columns at place `kk` of a block of K, from where they lie; `first` is the panel's first
+/// column.
+Value PanelEmitter::loadColumns(Value first, Value panel, Value kk, Value k0, int64_t v) {
+  unsigned input = c.columns.inputs.front();
+  Value memory = inputs[input].memory, step = linearStep(inputs[input], c.k), place = add(k0, kk);
+  Value along = step ? mul(step, place) : memref::LoadOp::create(b, loc, kTable[input], place).getResult();
+  Value at = add(add(first, along), index(v * lanes * unit()));
+  auto type = VectorType::get({lanes * unit()}, cast<MemRefType>(memory.getType()).getElementType());
+  Value loaded = loadVector(type, memory, at, maskOf(panel, v, unit()));
+  return c.quad ? vector::BitCastOp::create(b, loc, vector, loaded).getResult() : loaded;
 }
 
 /// While a panel is multiplied, the columns of the next one come nearer, each tile asking for its share: they lie in as
@@ -170,7 +182,7 @@ void PanelEmitter::prefetchEpilogue(Value panel, Value row0, Value k0, Value kCo
 }
 
 void PanelEmitter::multiplyTile(Value panel, Value block, Value k0, Value kCount, bool dense) {
-  if (canPackVectors())
+  if (c.columns.inputs.size() == 1 && canPackVectors())
     prefetchNext(panel, block, k0, kCount);
   Value row0 = mul(block, index(tileRows));
   if (epilogue && !c.adjacentRows)
@@ -199,6 +211,12 @@ void PanelEmitter::multiplyTile(Value panel, Value block, Value k0, Value kCount
                              : SmallVector<Value>{panel, row, index(v * lanes)});
     }
   SmallVector<Value> initial = oldSums(memory, places, k0, dense);
+  Value firstColumn;
+  if (columnsInPlace) {
+    unsigned input = c.columns.inputs.front();
+    Value part = memref::LoadOp::create(b, loc, sideTable[input], mul(panel, index(panelColumns)));
+    firstColumn = add(inputBase[input], part);
+  }
   auto forOp = scf::ForOp::create(b, loc, index(0), kCount, index(1), initial);
   {
     OpBuilder::InsertionGuard guard(b);
@@ -206,7 +224,9 @@ void PanelEmitter::multiplyTile(Value panel, Value block, Value k0, Value kCount
     Value kk = forOp.getInductionVar();
     SmallVector<Value> bVectors, next(forOp.getRegionIterArgs());
     for (int64_t v = 0; v < rowVectors; ++v)
-      bVectors.push_back(vector::LoadOp::create(b, loc, vector, packedColumns, ValueRange{kk, index(v * lanes)}));
+      bVectors.push_back(columnsInPlace
+                             ? loadColumns(firstColumn, panel, kk, k0, v)
+                             : vector::LoadOp::create(b, loc, vector, packedColumns, ValueRange{kk, index(v * lanes)}));
     Value offset;
     if (rowsInPlace)
       offset =
@@ -218,7 +238,7 @@ void PanelEmitter::multiplyTile(Value panel, Value block, Value k0, Value kCount
         at = {add(rowAddress[i], offset)};
       else if (rowsAlongK)
         std::swap(at[1], at[2]);
-      Value scalar = c.quad ? loadWord(rows, at.front()) : memref::LoadOp::create(b, loc, rows, at).getResult();
+      Value scalar = c.quad ? loadWord(b, loc, rows, at.front()) : memref::LoadOp::create(b, loc, rows, at).getResult();
       Value broadcast = vector::BroadcastOp::create(b, loc, vector, scalar);
       for (int64_t v = 0; v < rowVectors; ++v)
         next[i * rowVectors + v] = accumulate(broadcast, bVectors[v], next[i * rowVectors + v]);

@@ -42,9 +42,9 @@ constexpr int64_t maxWrittenOut = 8;
 
 class StreamEmitter {
 public:
-  StreamEmitter(linalg::GenericOp op, const Contraction &c, RegisterTile tile)
+  StreamEmitter(linalg::GenericOp op, const Contraction &c, RegisterTile tile, bool eachRow)
       : around(findSurroundings(op)), b(around.epilogue ? around.epilogue : op), loc(op.getLoc()), op(op), c(c),
-        tile(tile) {}
+        tile(tile), eachRow(eachRow) {}
 
   LogicalResult run();
 
@@ -61,6 +61,7 @@ private:
 
   // Loops; the present index of loop d is `place[d]`, null before its loop is entered.
   void nest(ArrayRef<unsigned> loops, unsigned except, function_ref<void()> body);
+  std::optional<int64_t> countFields(unsigned d);
   SmallVector<Value> nestK(ArrayRef<unsigned> loops, ValueRange state,
                            function_ref<SmallVector<Value>(ValueRange)> body);
   /// Calls `block(count, mask)` for pieces of loop `loop`, whose start is then `place[loop]`: pieces of `width`
@@ -71,7 +72,10 @@ private:
 
   // Elements.
   Value address(const FlatOperand &operand);
-  Value mask(Value count);
+  /// Places in memory from an element of a factor to its neighbour.
+  int64_t unit() const { return c.quad ? 4 : 1; }
+  Value loadWords(unsigned input, Value at, bool isVector, Value lanesLeft);
+  Value mask(Value count, int64_t each = 1);
   Value loadVector(const FlatOperand &operand, Value at, int64_t step, Value lanesLeft);
   Value evaluate(const Factor &factor, Value offset, Value lanesLeft, bool asVector);
   Value asVector(Value value);
@@ -81,6 +85,8 @@ private:
   Value oldSum(Value at, Value lanesLeft, bool wantsVector);
   void storeSum(Value sum, Value offset, Value lanesLeft);
 
+  void prefetchColumns(ArrayRef<unsigned> loops, int64_t vectors);
+  int64_t countVectors() const;
   void alongColumns();
   void alongDepth();
   void alongBatch();
@@ -94,6 +100,7 @@ private:
   linalg::GenericOp op;
   const Contraction &c;
   RegisterTile tile;
+  bool eachRow; ///< Rows go one after the other.
 
   Type element; ///< Of the accumulators.
   int64_t lanes, rows = 1;
@@ -123,7 +130,7 @@ bool StreamEmitter::walks(const Factor &factor, unsigned loop, int64_t maxStep) 
   bool moves = false;
   for (unsigned input : factor.inputs) {
     std::optional<int64_t> step = inputs[input].step(loop);
-    if (!step || *step < 0 || *step > maxStep)
+    if (!step || *step < 0 || *step > maxStep * unit() || *step % unit())
       return false;
     moves |= *step != 0;
   }
@@ -137,7 +144,7 @@ bool StreamEmitter::isLong(unsigned loop) const {
 
 bool StreamEmitter::chooseLoop() {
   for (unsigned d : llvm::reverse(c.batch))
-    if (isLong(d) && !c.n.empty() && canVectorize(c.rows) && output.step(d) == 1 && walks(c.rows, d, 1) &&
+    if (!c.quad && isLong(d) && !c.n.empty() && canVectorize(c.rows) && output.step(d) == 1 && walks(c.rows, d, 1) &&
         walks(c.columns, d, 1)) {
       loop = d;
       side = Batch;
@@ -153,13 +160,15 @@ bool StreamEmitter::chooseLoop() {
   };
   if (columns(1))
     return true;
+  // Steps of two are of elements that are no words.
+  bool mayStep = !c.quad;
   for (unsigned d : llvm::reverse(c.k))
     if (isLong(d) && canVectorize(c.rows) && walks(c.columns, d, 1) && walks(c.rows, d, 1)) {
       loop = d;
       side = Depth;
       return true;
     }
-  return columns(2);
+  return mayStep && columns(2);
 }
 
 //===--- Loops ---===//
@@ -177,16 +186,40 @@ void StreamEmitter::nest(ArrayRef<unsigned> loops, unsigned except, function_ref
   place[loops.front()] = {};
 }
 
+/// The extent of a short loop whose places share what the columns read as vectors, which differ in constants: by how
+/// far a field of a word is moved. Each place gets code of its own then. None for other loops.
+std::optional<int64_t> StreamEmitter::countFields(unsigned d) {
+  constexpr int64_t most = 16;
+  std::optional<int64_t> extent = getConstantIntValue(extents[d]);
+  bool isShort = side == Columns && extent && *extent > 1 && *extent <= most && c.columns.inputs.size() > 1;
+  return isShort && llvm::all_of(
+                        c.columns.inputs,
+                        [&](unsigned input) { return inputs[input].step(d) == 0 || inputs[input].step(loop) == 0; })
+             ? extent
+             : std::nullopt;
+}
+
 SmallVector<Value> StreamEmitter::nestK(ArrayRef<unsigned> loops, ValueRange state,
                                         function_ref<SmallVector<Value>(ValueRange)> body) {
   if (loops.empty())
     return body(state);
   if (side == Depth && loops.front() == loop)
     return nestK(loops.drop_front(), state, body);
+  if (std::optional<int64_t> fields = countFields(loops.front())) {
+    SmallVector<Value> results = llvm::to_vector(state);
+    for (int64_t i = 0; i < *fields; ++i) {
+      place[loops.front()] = index(i);
+      results = nestK(loops.drop_front(), results, body);
+    }
+    place[loops.front()] = {};
+    return results;
+  }
   auto forOp = scf::ForOp::create(b, loc, index(0), extents[loops.front()], index(1), state);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(forOp.getBody());
   place[loops.front()] = forOp.getInductionVar();
+  if (side == Columns)
+    prefetchColumns(loops, int64_t(state.size()) / rows);
   SmallVector<Value> results = nestK(loops.drop_front(), forOp.getRegionIterArgs(), body);
   scf::YieldOp::create(b, loc, results);
   place[loops.front()] = {};
@@ -229,6 +262,8 @@ SmallVector<Value> StreamEmitter::pieces(unsigned loop, int64_t width, ValueRang
 
 /// Row `row` of the tile as indices of the loops of M, whose extents are constant.
 void StreamEmitter::setRow(int64_t row) {
+  if (eachRow)
+    return;
   for (unsigned d : llvm::reverse(c.m)) {
     int64_t extent = *getConstantIntValue(extents[d]);
     place[d] = index(row % extent);
@@ -246,9 +281,26 @@ Value StreamEmitter::address(const FlatOperand &operand) {
   return at;
 }
 
-/// The first `count` lanes.
-Value StreamEmitter::mask(Value count) {
-  return vector::CreateMaskOp::create(b, loc, VectorType::get({lanes}, b.getI1Type()), ValueRange{count});
+/// The first `count` lanes, of `each` elements.
+Value StreamEmitter::mask(Value count, int64_t each) {
+  return vector::CreateMaskOp::create(b, loc, VectorType::get({lanes * each}, b.getI1Type()),
+                                      ValueRange{mul(count, index(each))});
+}
+
+/// Words of four bytes: neighbours, or one.
+Value StreamEmitter::loadWords(unsigned input, Value at, bool isVector, Value lanesLeft) {
+  Value memory = inputs[input].memory;
+  if (!isVector)
+    return loadWord(b, loc, memory, at);
+  auto type = VectorType::get({lanes * unit()}, b.getI8Type());
+  Value bytes;
+  if (lanesLeft) {
+    Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
+    bytes = vector::MaskedLoadOp::create(b, loc, type, memory, at, mask(lanesLeft, unit()), zero);
+  } else {
+    bytes = vector::LoadOp::create(b, loc, type, memory, at);
+  }
+  return vector::BitCastOp::create(b, loc, VectorType::get({lanes}, b.getI32Type()), bytes);
 }
 
 /// A vector of elements `step` apart; from lane `lanesLeft` on (if given) nothing is read.
@@ -286,17 +338,23 @@ Value StreamEmitter::evaluate(const Factor &factor, Value offset, Value lanesLef
     Value at = address(inputs[input]);
     if (step)
       at = add(at, mul(index(step), offset));
+    if (c.quad) {
+      Value words = loadWords(input, at, step != 0, lanesLeft);
+      return wantsVector ? asVector(words) : words;
+    }
     Value value = step ? loadVector(inputs[input], at, step, lanesLeft)
                        : memref::LoadOp::create(b, loc, inputs[input].memory, at).getResult();
     mapping.map(op.getBlock()->getArgument(input), value);
   }
-  for (Operation *def : bodySlice(op, factor.scalar))
-    cloneElementwise(b, def, mapping);
+  cloneFactor(b, op, factor.scalar, tile, mapping);
   Value value = mapping.lookupOrDefault(factor.scalar);
   return wantsVector ? asVector(value) : value;
 }
 
+/// x, of the rows, times y, of the columns.
 Value StreamEmitter::accumulate(Value x, Value y, Value sum) {
+  if (c.quad)
+    return addQuads(b, loc, tile, c.rowsUnsigned ? x : y, c.rowsUnsigned ? y : x, sum);
   if (isa<FloatType>(element))
     return vector::FMAOp::create(b, loc, x, y, sum);
   return arith::AddIOp::create(b, loc, arith::MulIOp::create(b, loc, x, y), sum);
@@ -354,6 +412,35 @@ SmallVector<Value> StreamEmitter::multiplyColumns(ValueRange sums, int64_t vecto
   return next;
 }
 
+/// At a place of the first of `loops`: what places further on read of the columns comes nearer. Rows of a matrix lie in
+/// a page each, which the prefetchers of the hardware do not leave.
+void StreamEmitter::prefetchColumns(ArrayRef<unsigned> loops, int64_t vectors) {
+  constexpr int64_t ahead = 8, cacheLine = 64, nearBytes = 1024;
+  for (unsigned input : c.columns.inputs) {
+    const FlatOperand &operand = inputs[input];
+    int64_t bytes = cast<MemRefType>(operand.memory.getType()).getElementTypeBitWidth() / 8;
+    std::optional<int64_t> step = operand.step(loops.front()), own = operand.step(loop);
+    bool isInner = llvm::all_of(loops.drop_front(), [&](unsigned d) { return operand.step(d) == 0; });
+    if (!step || *step * bytes < nearBytes || own != unit() || !isInner)
+      continue;
+    Value at = add(address(operand), index(ahead * *step));
+    for (int64_t line = 0; line < vectors * lanes * bytes * unit(); line += cacheLine)
+      memref::PrefetchOp::create(b, loc, operand.memory, add(at, index(line / bytes)), /*isWrite=*/false,
+                                 /*localityHint=*/3, /*isDataCache=*/true);
+  }
+}
+
+/// Vectors side by side: what innermost places of K share of the columns stays in registers, with the sums.
+int64_t StreamEmitter::countVectors() const {
+  int64_t most = std::max<int64_t>(maxAccumulators / rows, 1), registers = tile.vectorBits >= 512 ? 28 : 14;
+  int64_t kept = llvm::count_if(c.columns.inputs, [&](unsigned input) {
+    return inputs[input].step(loop) != 0 && inputs[input].step(c.k.back()) == 0;
+  });
+  if (kept == 0)
+    return most;
+  return std::min(most, int64_t(llvm::bit_floor(uint64_t(std::max<int64_t>(registers / (rows + kept + 1), 1)))));
+}
+
 void StreamEmitter::alongColumns() {
   auto block = [&](ValueRange, int64_t vectors, Value lanesLeft) -> SmallVector<Value> {
     SmallVector<Value> sums;
@@ -372,7 +459,7 @@ void StreamEmitter::alongColumns() {
     }
     return {};
   };
-  nest(c.n, loop, [&] { pieces(loop, std::max<int64_t>(maxAccumulators / rows, 1), {}, block); });
+  nest(c.n, loop, [&] { pieces(loop, countVectors(), {}, block); });
 }
 
 //===--- Vectors along K ---===//
@@ -547,7 +634,7 @@ LogicalResult StreamEmitter::run() {
   for (const Range &range : cast<linalg::LinalgOp>(op.getOperation()).createLoopRanges(b, loc))
     extents.push_back(getValueOrCreateConstantIndexOp(b, loc, range.size));
   for (unsigned d : c.m) {
-    std::optional<int64_t> extent = getConstantIntValue(extents[d]);
+    std::optional<int64_t> extent = eachRow ? std::optional<int64_t>(1) : getConstantIntValue(extents[d]);
     if (!extent || *extent < 1)
       return failure();
     rows *= *extent;
@@ -560,15 +647,20 @@ LogicalResult StreamEmitter::run() {
       if (failed(flat))
         return failure();
       inputs[input] = *flat;
+      if (c.quad && flat->step(*c.quad) != 1)
+        return failure();
     }
   FailureOr<FlatOperand> flat = flatten(b, op, *op.getDpsInitOperand(0));
   if (failed(flat) || rows > tile.rows || !canVectorize(c.columns))
     return failure();
   output = *flat;
-  if (!chooseLoop())
+  if (!chooseLoop() || (eachRow && side == Depth)) // Along K sums are apart, which those of many rows are not.
     return failure();
   setUpEpilogue();
-  nest(c.batch, loop, [&] { side == Depth ? alongDepth() : side == Batch ? alongBatch() : alongColumns(); });
+  SmallVector<unsigned> outer(c.batch);
+  if (eachRow)
+    llvm::append_range(outer, c.m);
+  nest(outer, loop, [&] { side == Depth ? alongDepth() : side == Batch ? alongBatch() : alongColumns(); });
   Value sums = op.getDpsInits()[0];
   op.erase();
   eraseJoined(around, sums);
@@ -577,8 +669,8 @@ LogicalResult StreamEmitter::run() {
 
 } // namespace
 
-LogicalResult streamContraction(linalg::GenericOp op, const Contraction &contraction, RegisterTile tile) {
-  return StreamEmitter(op, contraction, tile).run();
+LogicalResult streamContraction(linalg::GenericOp op, const Contraction &contraction, RegisterTile tile, bool eachRow) {
+  return StreamEmitter(op, contraction, tile, eachRow).run();
 }
 
 } // namespace weft::cpu

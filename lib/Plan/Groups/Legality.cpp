@@ -27,11 +27,62 @@ static Operation *findSink(const Group &group) {
   return sink;
 }
 
+/// Bytes of `value`; none if it is not static.
+static std::optional<int64_t> bytesOf(Value value) { return tg::getByteSize(value.getType()); }
+
+/// Whether the result's neighbours are those of operand `i`, and no operand has a window: what is computed of the
+/// operand on the way is computed by vectors.
+static bool hasColumns(tg::ContractOp contract, unsigned i) {
+  for (unsigned map : {0u, 1u, 2u})
+    if (!contract.getMap(map).isProjectedPermutation())
+      return false;
+  tg::Dims dims = tg::getDims(contract.getType());
+  for (size_t d = dims.size(); d-- > 0;)
+    if (tg::getConstant(dims[d]) != 1) {
+      AffineExpr column = contract.getMap(2).getResult(d);
+      return contract.getMap(i).getResultPosition(column) && !contract.getMap(1 - i).getResultPosition(column);
+    }
+  return false;
+}
+
+/// The ops of the group that compute `factor`, an operand of its contraction, if they compute it element by element
+/// from stored tensors of at most half its bytes, for it alone: the kernel then reads these in its place. Else none.
+static llvm::SmallPtrSet<Operation *, 8> findUnpacking(const Group &group, Operation *contract, Value factor) {
+  constexpr int64_t fewer = 2;
+  llvm::SmallPtrSet<Operation *, 8> ops;
+  llvm::SmallPtrSet<Value, 8> stored;
+  SmallVector<Value> values{factor};
+  while (!values.empty()) {
+    Value value = values.pop_back_val();
+    Operation *op = value.getDefiningOp();
+    bool isStored = isa_and_nonnull<tg::WeightOp, tg::ConstantOp>(op);
+    if (!isStored && (!op || !group.contains(op) || !isPointwise(op)))
+      return {};
+    if (isStored)
+      stored.insert(value);
+    else if (ops.insert(op).second)
+      llvm::append_range(values, op->getOperands());
+  }
+  int64_t read = 0;
+  for (Value value : stored)
+    if (std::optional<int64_t> bytes = bytesOf(value); !bytes || llvm::AddOverflow(read, *bytes, read))
+      return {};
+  bool isAlone = llvm::all_of(ops, [&](Operation *op) {
+    return llvm::all_of(op->getUsers(), [&](Operation *user) { return user == contract || ops.contains(user); });
+  });
+  std::optional<int64_t> whole = bytesOf(factor);
+  return isAlone && whole && read <= *whole / fewer ? ops : llvm::SmallPtrSet<Operation *, 8>();
+}
+
 /// R2.
 static std::string checkEpilogue(const Group &group, Operation *contract, const DimClasses &dims) {
-  llvm::SmallPtrSet<Operation *, 8> downstream;
+  llvm::SmallPtrSet<Operation *, 8> downstream, upstream;
+  if (auto product = dyn_cast<tg::ContractOp>(contract))
+    for (unsigned i : {0u, 1u})
+      if (hasColumns(product, i))
+        upstream.insert_range(findUnpacking(group, contract, contract->getOperand(i)));
   for (Operation *op : group) {
-    if (op == contract)
+    if (op == contract || upstream.contains(op))
       continue;
     if (!isPointwise(op) || !dims.areSame(op->getResult(0), contract->getResult(0)))
       return "R2: '" + op->getName().stripDialect().str() + "' is not an elementwise op over the contraction's result";

@@ -4,9 +4,10 @@
 // A summed dimension k that both operands have by itself is split into k/4 x 4, and the four become each operand's
 // innermost dimension: a word of memory. Windows stay as they are (channels are split, not windows), so nothing is
 // copied but the image once. Constants are written anew: batch dimensions first, then summed ones (places of windows,
-// then the others), then their own, then the four, so that a panel of columns is contiguous in memory. One operand is
-// unsigned, the other signed, as instructions have them: of equal ones one is moved by 128, which takes 128 times the
-// sums of the other.
+// then the others), then their own, then the four (products: panels of columns, then summed ones, then the columns of a
+// panel), so that a panel of columns is contiguous in memory. One operand is unsigned, the other signed, as
+// instructions have them: of equal ones one is moved by 128, which takes 128 times the sums of the other.
+#include "StoredBytes.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Plan/LevelPasses.h"
 #include "llvm/Support/MathExtras.h"
@@ -22,8 +23,6 @@ namespace weft::plan {
 namespace {
 
 constexpr int64_t quad = 4;
-/// Larger constants are weights, whose bytes are not in the IR.
-constexpr int64_t maxConstantBytes = 64 * 1024;
 /// Larger weights stay where they are, in the model's file.
 constexpr int64_t maxOrderedBytes = int64_t(16) << 20;
 
@@ -34,28 +33,14 @@ bool isByte(Value value) { return elementOf(value).isInteger(8) || elementOf(val
 /// The bytes of a constant without a symbolic extent; none if they are not
 /// known here.
 std::optional<std::string> bytesOf(Value value) {
-  std::optional<int64_t> size = tg::getByteSize(value.getType());
-  if (!size)
+  std::optional<StoredBytes> stored = findStoredBytes(value);
+  if (!stored)
     return std::nullopt;
-  int64_t count = *size;
-  if (auto constant = value.getDefiningOp<tg::ConstantOp>()) {
-    auto elements = dyn_cast<DenseElementsAttr>(constant.getValue());
-    if (!elements)
-      return std::nullopt;
-    ArrayRef<char> raw = elements.getRawData();
-    std::string bytes(raw.begin(), raw.end());
-    while (elements.isSplat() && int64_t(bytes.size()) < count)
-      bytes.append(raw.begin(), raw.end());
-    return bytes;
-  }
-  auto weight = value.getDefiningOp<tg::WeightOp>();
-  if (!weight)
-    return std::nullopt;
-  auto *dialect = weight->getContext()->getLoadedDialect<tg::TileGraphDialect>();
-  tg::DataAttr data = weight.getData();
-  auto bytes = dialect->getWeightStore().lookup(data.getSource(), data.getOffset(), data.getSize());
-  return bytes && int64_t(bytes->size()) == count ? std::optional(std::string(bytes->begin(), bytes->end()))
-                                                  : std::nullopt;
+  std::string bytes(stored->raw.begin(), stored->raw.end());
+  int64_t count = *tg::getByteSize(value.getType());
+  while (stored->isSplat && int64_t(bytes.size()) < count)
+    bytes.append(stored->raw.begin(), stored->raw.end());
+  return bytes;
 }
 
 class Packer {
@@ -81,15 +66,50 @@ public:
       operands[moved] = toOtherSign(operands[moved]);
     }
     AffineMap maps[3] = {contract.getMap(0), contract.getMap(1), contract.getMap(2)};
+    tg::Dims dims[3] = {tg::getDims(operands[0].getType()), tg::getDims(operands[1].getType()),
+                        tg::getDims(contract.getType())};
+    splitColumns(operands, maps, dims);
     for (unsigned i : {0u, 1u})
-      operands[i] = pack(operands[i], maps[i]);
+      operands[i] = pack(operands[i], dims[i], maps[i]);
     maps[2] = AffineMap::get(maps[2].getNumDims() + 1, 0, maps[2].getResults(), builder.getContext());
-    Value sum = tg::ContractOp::create(builder, loc, contract.getType(), operands[0], operands[1],
-                                       builder.getAffineMapArrayAttr(maps));
+    Value sum = tg::ContractOp::create(builder, loc, tg::getTensorType(dims[2], builder.getI32Type()), operands[0],
+                                       operands[1], builder.getAffineMapArrayAttr(maps));
+    if (column)
+      sum = tg::ReshapeOp::create(builder, loc, contract.getType(), sum);
     return correction ? tg::AddOp::create(builder, loc, sum, correction).getResult() : sum;
   }
 
 private:
+  /// The columns of a constant in panels of `panelColumns`, where these come out even: what a kernel reads one after
+  /// the other then lies so, where rows of all columns would be a page each. Not those of windows, which are few.
+  void splitColumns(ArrayRef<Value> operands, MutableArrayRef<AffineMap> maps, MutableArrayRef<tg::Dims> dims) {
+    if (!llvm::all_of(maps, [](AffineMap map) { return map.isProjectedPermutation(); }))
+      return;
+    auto isLong = [](AffineExpr extent) { return tg::getConstant(extent) != 1; };
+    auto last = llvm::find_if(llvm::reverse(dims[2]), isLong);
+    if (last == dims[2].rend())
+      return;
+    AffineExpr found = maps[2].getResult(dims[2].rend() - last - 1);
+    std::optional<int64_t> extent = tg::getConstant(*last);
+    unsigned own = maps[0].getResultPosition(found) ? 0 : 1;
+    bool isOwn = maps[own].getResultPosition(found) && !maps[1 - own].getResultPosition(found);
+    if (!isOwn || !extent || *extent <= panelColumns || *extent % panelColumns || !findStoredBytes(operands[own]))
+      return;
+    column = found;
+    AffineExpr inner = getPanelColumn();
+    for (unsigned i : {0u, 1u, 2u}) {
+      SmallVector<AffineExpr> results(maps[i].getResults());
+      if (std::optional<unsigned> at = maps[i].getResultPosition(found)) {
+        results.insert(results.begin() + *at + 1, inner);
+        dims[i][*at] = builder.getAffineConstantExpr(*extent / panelColumns);
+        dims[i].insert(dims[i].begin() + *at + 1, builder.getAffineConstantExpr(panelColumns));
+      }
+      maps[i] = AffineMap::get(maps[i].getNumDims() + 1, 0, results, builder.getContext());
+    }
+  }
+
+  AffineExpr getPanelColumn() { return builder.getAffineDimExpr(contract.getMap(2).getNumDims()); }
+
   /// A convolution with its weights in the order of panels; null if they have it or are none.
   Value orderConstant() {
     for (unsigned i : {0u, 1u}) {
@@ -229,15 +249,14 @@ private:
     return tg::MulOp::create(builder, loc, total, number(factor, builder.getI32Type()));
   }
 
-  /// The operand with its summed dimension split; `map` becomes that of the
+  /// The operand, of extents `dims`, with its summed dimension split; `map` becomes that of the
   /// packed one.
-  Value pack(Value operand, AffineMap &map) {
+  Value pack(Value operand, const tg::Dims &dims, AffineMap &map) {
     int64_t place = llvm::find(map.getResults(), builder.getAffineDimExpr(dim)) - map.getResults().begin();
     int64_t rank = map.getNumResults();
     // Dimensions of the packed operand, by those of the operand; `rank` is the
     // four.
     SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, rank + 1));
-    tg::Dims dims = tg::getDims(operand.getType());
     if (std::optional<std::string> bytes = bytesOf(operand)) {
       llvm::stable_sort(order, [&](int64_t x, int64_t y) { return groupOf(map, x) < groupOf(map, y); });
       operand = rewrite(*bytes, elementOf(operand), dims, place, order);
@@ -248,11 +267,15 @@ private:
     return view(operand, dims, place);
   }
 
-  /// 0: in both operands and the result, 1: summed, places of a window, 2: summed, 3: the operand's own, 4: the four.
-  /// Products sum in that order, too (lib/Lower/Cpu/Contraction.cpp).
+  /// 0: in both operands and the result, or panels; 1: summed, places of a window; 2: summed; 3: the operand's own;
+  /// 4: the four. Products sum in that order, too (lib/Lower/Cpu/Contraction.cpp).
   int64_t groupOf(AffineMap map, int64_t d) {
     if (d == int64_t(map.getNumResults()))
       return 4;
+    if (column && map.getResult(d) == column)
+      return 0;
+    if (column && map.getResult(d) == getPanelColumn())
+      return 3;
     auto mine = dyn_cast<AffineDimExpr>(map.getResult(d));
     auto isIn = [&](AffineMap other, bool isWindow = false) {
       return llvm::any_of(other.getResults(), [&](AffineExpr e) {
@@ -325,18 +348,14 @@ private:
         at[d] = 0;
     }
     auto type = RankedTensorType::get(extents, element);
-    if (int64_t(packed.size()) <= maxConstantBytes)
-      return tg::ConstantOp::create(builder, loc, DenseElementsAttr::getFromRawBuffer(type, packed));
-    auto *dialect = builder.getContext()->getLoadedDialect<tg::TileGraphDialect>();
-    int64_t size = packed.size();
-    std::string source = dialect->getWeightStore().addBuffer(std::move(packed));
-    return tg::WeightOp::create(builder, loc, type, tg::DataAttr::get(builder.getContext(), source, 0, size));
+    return createStored(builder, loc, type, std::move(packed));
   }
 
   tg::ContractOp contract;
   OpBuilder &builder;
   Location loc;
   unsigned dim = 0;
+  AffineExpr column; ///< The dimension that is in panels; null: none.
 };
 
 struct PackQuads : impl::PackQuadsBase<PackQuads> {

@@ -81,9 +81,10 @@ module {
 // -----
 
 // Words of four bytes are elements: with VNNI one instruction multiplies and adds all four, else 16 bits do it in pairs, which saturates nowhere.
+// Two tiles of 8 rows read the columns where they lie.
 // CHECK-LABEL: func.func @quads
 // CHECK-NOT: linalg.generic
-// CHECK: memref.alloc() : memref<16x32xi32>
+// CHECK-NOT: memref.alloc() : memref<16x32xi32>
 // CHECK: llvm.call_intrinsic "llvm.x86.avx512.pmaddw.d.512"({{.*}}) : (vector<32xi16>, vector<32xi16>) -> vector<16xi32>
 // AVX2-LABEL: func.func @quads
 // AVX2: llvm.call_intrinsic "llvm.x86.avx2.pmadd.wd"({{.*}}) : (vector<16xi16>, vector<16xi16>) -> vector<8xi32>
@@ -97,6 +98,28 @@ module {
                                      affine_map<(m, n, k, q) -> (m, n)>],
                     iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
         ins(%a, %b : memref<16x16x4xi8>, memref<16x96x4xi8>) outs(%c : memref<16x96xi32>) {
+    ^bb0(%x: i8, %y: i8, %o: i32):
+      %u = arith.extui %x : i8 to i32
+      %s = arith.extsi %y : i8 to i32
+      %p = arith.muli %u, %s : i32
+      %t = arith.addi %o, %p : i32
+      linalg.yield %t : i32
+    }
+    return
+  }
+}
+
+// -----
+
+// Three tiles pack them.
+// CHECK-LABEL: func.func @three_tiles
+// CHECK: memref.alloc() : memref<16x32xi32>
+module {
+  func.func @three_tiles(%a: memref<24x16x4xi8>, %b: memref<16x96x4xi8>, %c: memref<24x96xi32>) {
+    linalg.generic {indexing_maps = [affine_map<(m, n, k, q) -> (m, k, q)>, affine_map<(m, n, k, q) -> (k, n, q)>,
+                                     affine_map<(m, n, k, q) -> (m, n)>],
+                    iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
+        ins(%a, %b : memref<24x16x4xi8>, memref<16x96x4xi8>) outs(%c : memref<24x96xi32>) {
     ^bb0(%x: i8, %y: i8, %o: i32):
       %u = arith.extui %x : i8 to i32
       %s = arith.extsi %y : i8 to i32

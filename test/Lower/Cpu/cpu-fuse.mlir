@@ -55,3 +55,67 @@ module @pad {
     return %p : tensor<4x10xf32>
   }
 }
+
+// -----
+
+#mk = affine_map<(m, n, k) -> (m, k)>
+#kn = affine_map<(m, n, k) -> (k, n)>
+#mn = affine_map<(m, n, k) -> (m, n)>
+#id = affine_map<(d0, d1) -> (d0, d1)>
+
+// Eight ops that unpack a quarter of the bytes that they would write are repeated for each row; the same on as many bytes are not.
+// CHECK-LABEL: module @unpacked
+// CHECK-COUNT-1: linalg.generic
+// CHECK-NOT: linalg.generic
+// CHECK-LABEL: module @stored
+// CHECK-COUNT-2: linalg.generic
+module @unpacked {
+  func.func @kernel(%a: tensor<4x16xf32>, %b: tensor<16x8xi8>, %c: tensor<4x8xf32>) -> tensor<4x8xf32> {
+    %e = tensor.empty() : tensor<16x8xf32>
+    %w = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%b : tensor<16x8xi8>) outs(%e : tensor<16x8xf32>) {
+    ^bb0(%x: i8, %o: f32):
+      %0 = arith.sitofp %x : i8 to f32
+      %1 = arith.mulf %0, %0 : f32
+      %2 = arith.addf %1, %0 : f32
+      %3 = arith.mulf %2, %0 : f32
+      %4 = arith.addf %3, %0 : f32
+      %5 = arith.mulf %4, %0 : f32
+      %6 = arith.addf %5, %0 : f32
+      %7 = arith.mulf %6, %0 : f32
+      linalg.yield %7 : f32
+    } -> tensor<16x8xf32>
+    %r = linalg.generic {indexing_maps = [#mk, #kn, #mn], iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%a, %w : tensor<4x16xf32>, tensor<16x8xf32>) outs(%c : tensor<4x8xf32>) {
+    ^bb0(%x: f32, %y: f32, %o: f32):
+      %p = arith.mulf %x, %y : f32
+      %s = arith.addf %o, %p : f32
+      linalg.yield %s : f32
+    } -> tensor<4x8xf32>
+    return %r : tensor<4x8xf32>
+  }
+}
+module @stored {
+  func.func @kernel(%a: tensor<4x16xf32>, %b: tensor<16x8xi32>, %c: tensor<4x8xf32>) -> tensor<4x8xf32> {
+    %e = tensor.empty() : tensor<16x8xf32>
+    %w = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%b : tensor<16x8xi32>) outs(%e : tensor<16x8xf32>) {
+    ^bb0(%x: i32, %o: f32):
+      %0 = arith.sitofp %x : i32 to f32
+      %1 = arith.mulf %0, %0 : f32
+      %2 = arith.addf %1, %0 : f32
+      %3 = arith.mulf %2, %0 : f32
+      %4 = arith.addf %3, %0 : f32
+      %5 = arith.mulf %4, %0 : f32
+      %6 = arith.addf %5, %0 : f32
+      %7 = arith.mulf %6, %0 : f32
+      linalg.yield %7 : f32
+    } -> tensor<16x8xf32>
+    %r = linalg.generic {indexing_maps = [#mk, #kn, #mn], iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%a, %w : tensor<4x16xf32>, tensor<16x8xf32>) outs(%c : tensor<4x8xf32>) {
+    ^bb0(%x: f32, %y: f32, %o: f32):
+      %p = arith.mulf %x, %y : f32
+      %s = arith.addf %o, %p : f32
+      linalg.yield %s : f32
+    } -> tensor<4x8xf32>
+    return %r : tensor<4x8xf32>
+  }
+}

@@ -100,3 +100,57 @@ module {
     return
   }
 }
+
+// -----
+
+// Words of eight fields: each is loaded once, its fields have code of their own, and what is a function of a field alone (a cast, a zero point) is
+// looked up in a register. The scale of a block is loaded once for all its words. Rows of 300 words further on come nearer.
+// CHECK-LABEL: func.func @fields
+// CHECK: memref.prefetch
+// CHECK-COUNT-8: llvm.call_intrinsic "llvm.x86.avx512.permvar.sf.512"
+// CHECK: vector.maskedload {{.*}} vector<16xi32>
+module {
+  func.func @fields(%a: memref<1x2x4x8xf32>, %b: memref<2x4x1x300xi32>, %t: memref<8xi32>, %z: memref<2x300xf32>, %c: memref<1x300xf32>) {
+    linalg.generic {indexing_maps = [affine_map<(m, n, g, w, f) -> (m, g, w, f)>, affine_map<(m, n, g, w, f) -> (g, w, 0, n)>, affine_map<(m, n, g, w, f) -> (f)>,
+                                     affine_map<(m, n, g, w, f) -> (g, n)>, affine_map<(m, n, g, w, f) -> (m, n)>],
+                    iterator_types = ["parallel", "parallel", "reduction", "reduction", "reduction"]}
+        ins(%a, %b, %t, %z : memref<1x2x4x8xf32>, memref<2x4x1x300xi32>, memref<8xi32>, memref<2x300xf32>) outs(%c : memref<1x300xf32>) {
+    ^bb0(%x: f32, %w: i32, %by: i32, %s: f32, %o: f32):
+      %fifteen = arith.constant 15 : i32
+      %eight = arith.constant 8.0 : f32
+      %m = arith.shrui %w, %by : i32
+      %q = arith.andi %m, %fifteen : i32
+      %f = arith.uitofp %q : i32 to f32
+      %d = arith.subf %f, %eight : f32
+      %y = arith.mulf %d, %s : f32
+      %p = arith.mulf %x, %y : f32
+      %r = arith.addf %o, %p : f32
+      linalg.yield %r : f32
+    }
+    return
+  }
+}
+
+// -----
+
+// A word of four bytes is an element: words of the columns are neighbours, that of the row is broadcast.
+// CHECK-LABEL: func.func @quads
+// CHECK: vector.load {{.*}} vector<64xi8>
+// CHECK: llvm.call_intrinsic "llvm.x86.avx512.pmaddw.d.512"
+// CHECK: vector.maskedload {{.*}} vector<64xi8>
+module {
+  func.func @quads(%a: memref<2x16x4xi8>, %b: memref<16x90x4xi8>, %c: memref<2x90xi32>) {
+    linalg.generic {indexing_maps = [affine_map<(m, n, k, q) -> (m, k, q)>, affine_map<(m, n, k, q) -> (k, n, q)>,
+                                     affine_map<(m, n, k, q) -> (m, n)>],
+                    iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
+        ins(%a, %b : memref<2x16x4xi8>, memref<16x90x4xi8>) outs(%c : memref<2x90xi32>) {
+    ^bb0(%x: i8, %y: i8, %o: i32):
+      %u = arith.extui %x : i8 to i32
+      %s = arith.extsi %y : i8 to i32
+      %p = arith.muli %u, %s : i32
+      %t = arith.addi %o, %p : i32
+      linalg.yield %t : i32
+    }
+    return
+  }
+}

@@ -70,7 +70,8 @@ def LowerContractions : Pass<"weft-cpu-contract", "::mlir::ModuleOp"> {
   let description = [{
     Recognises `out += f(x) * g(y)` generics whose maps are affine, sorts their dimensions into batch, M, N and K, packs operands
     into panels (which covers transposes, windows and type conversions alike) and multiplies register tiles with vector ops. Where M is
-    at most 6 and a loop of N or K is contiguous, columns are read in place instead. Where the innermost loop of K takes four
+    at most 6 and a loop of N or K is contiguous, columns are read in place instead; where M is known at run time only, a branch reads them so for up to
+    3 rows, one after the other. Functions of a field of few bits are looked up in a register. Where the innermost loop of K takes four
     neighbouring bytes of both factors, u8 and i8, they are one element, and one instruction (or, without VNNI, two of 16 bits) multiplies and adds all four.
   }];
   let options = [
@@ -78,7 +79,7 @@ def LowerContractions : Pass<"weft-cpu-contract", "::mlir::ModuleOp"> {
     Option<"registerRows", "register-rows", "unsigned", "8", "rows of the register tile">,
     Option<"addsQuads", "adds-quads", "bool", "false", "four products of u8 by i8 are added up in i32 by one instruction (AVX-512 VNNI)">];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::vector::VectorDialect", "::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect",
-                           "::mlir::affine::AffineDialect"];
+                           "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect"];
 }
 
 def LowerToLoops : Pass<"weft-cpu-loops", "::mlir::ModuleOp"> {

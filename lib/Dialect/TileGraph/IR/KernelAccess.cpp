@@ -3,6 +3,7 @@
 #include "weft/Dialect/TileGraph/IR/KernelAccess.h"
 #include "weft/Dialect/TileGraph/IR/Contractions.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
+#include "weft/Dialect/TileGraph/IR/ReshapePlaces.h"
 #include "weft/Dialect/TileGraph/IR/SymbolRanges.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "llvm/ADT/DenseMap.h"
@@ -71,8 +72,8 @@ std::pair<Sum, Sum> divide(Sum sum, int64_t divisor) {
   return {Sum(), sum}; // Not reached: with all terms high nothing is low.
 }
 
-/// Where the operand of a reshape is read when the result is wanted at `at`: dimensions that both have stay themselves.
-/// With `isExact` not where that rests on an estimate.
+} // namespace
+
 SmallVector<AffineExpr> placesBeforeReshape(ArrayRef<AffineExpr> from, ArrayRef<AffineExpr> to, ArrayRef<AffineExpr> at,
                                             bool isExact) {
   MLIRContext *context = from.front().getContext();
@@ -100,6 +101,8 @@ SmallVector<AffineExpr> placesBeforeReshape(ArrayRef<AffineExpr> from, ArrayRef<
   }
   return places;
 }
+
+namespace {
 
 /// `expr` over a domain as one over the space in which the domain is; null where a dimension that it uses is unknown.
 AffineExpr compose(AffineExpr expr, ArrayRef<AffineExpr> domain) {

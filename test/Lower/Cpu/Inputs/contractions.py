@@ -117,6 +117,12 @@ def quads():
     maps = "(m, n, k, q) -> (m, k, q)", "(m, n, k, q) -> (k, n, q)", "(m, n, k, q) -> (m, n)"
     for rows, columns, depth, element in ((3, 40, 5, ("ui8", "i8")), (37, 64, 300, ("i8", "ui8")), (20, 33, 17, ("ui8", "i8"))):
         yield Case((rows, depth, 4), (depth, columns, 4), maps, lambda a, b: np.einsum("mkq,knq->mn", a, b), element)
+    # Few rows: words are streamed, along the columns or along the sum, or multiplied where they lie.
+    along = "(m, n, k, q) -> (m, k, q)", "(m, n, k, q) -> (n, k, q)", "(m, n, k, q) -> (m, n)"
+    for rows, columns, depth, element in ((1, 301, 13, ("ui8", "i8")), (2, 64, 290, ("i8", "ui8")), (6, 19, 5, ("ui8", "i8")), (11, 50, 270, ("ui8", "i8")),
+                                          (16, 96, 31, ("i8", "ui8"))):
+        yield Case((rows, depth, 4), (depth, columns, 4), maps, lambda a, b: np.einsum("mkq,knq->mn", a, b), element)
+        yield Case((rows, depth, 4), (columns, depth, 4), along, lambda a, b: np.einsum("mkq,nkq->mn", a, b), element)
     maps = "(o, h, w, c, p, r, q) -> (c, h + p, w + r, q)", "(o, h, w, c, p, r, q) -> (c, p, r, o, q)", "(o, h, w, c, p, r, q) -> (o, h, w)"
     for channels, outputs in ((3, 48), (2, 9)):
         yield Case((channels, 9, 8, 4), (channels, 3, 3, outputs, 4), maps,
