@@ -58,10 +58,9 @@ int main(int argc, char **argv) {
   CLI::App app("Measure a GPU: bandwidths, effective L2, latencies, launches, barriers, matrix units",
                "weft-calibrate");
   app.add_option("--device", device, "cuda:N (default cuda:0), or emu:GPU to see that the benchmarks run");
-  app.add_option(
-      "--rank", rank,
-      "R/N@HOST:PORT, or env: this process is rank R of N, each with a GPU (or --device=cpu); links between "
-      "them are measured, too");
+  app.add_option("--rank", rank,
+                 "R/N@HOST:PORT, or env: this process is rank R of N, each with a GPU (or --device=cpu); links between "
+                 "them are measured, too");
   app.add_option("-o", output, "Where the table goes (JSON; -: standard output)")->option_text("FILE");
   int exitCode = 0;
   if (tools::parse(app, argc, argv, exitCode))
