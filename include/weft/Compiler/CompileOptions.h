@@ -43,22 +43,22 @@ struct CompileOptions : ImportFlags {
   Flag<std::string> mergeLaunches{
       *this, "merge-launches", "on", "",
       "GPU: kernels that start as one: on (those that do not need each other, and those that do where the model says "
-      "that it pays), levels (only the first), chains (all that can), or off"};
+      "that it pays), independent (only the first), chains (all that can), or off"};
   Flag<unsigned> variants{
       *this, "variants", weft::PhaseOptions().mostVariants, "count",
       "GPU: the most plans for intervals of a dimension whose extent is not fixed, of which the run takes the one for "
       "its extent, 1 to 16 (default: as many as have 64 kernels together, at most 8; docs/symbols.md)"};
   Flag<std::string> mesh{*this, "mesh", "", "name:ranks",
-                         "The program of several ranks, a process and a GPU each, as tp:4: split over them as --shard "
-                         "says, or as the cost model finds (docs/multi-gpu.md)"};
+                         "The program of several ranks, a process and a GPU each, as tp:4: split as --shard says, "
+                         "or as the cost model finds (docs/multi-gpu.md)"};
   FlagList shard{*this, "shard", FlagList::Commas, "pattern:dim",
                  "Nodes, weights, inputs and outputs whose names match the pattern (* stands for any text) are split "
                  "over the ranks of --mesh along a dimension (of a node's result; -1: the last one), and what follows "
                  "from that is, too"};
   Flag<std::string> link{
       *this, "link", "", "GB/s:us",
-      "What goes from rank to rank of --mesh: bytes that a rank sends in a second, and the time of a "
-      "collective beside its bytes, in place of the device table's, as 450:6"};
+      "Links of --mesh, instead of the device table's: what a rank sends in a second, and the time of a "
+      "collective beside its bytes, as 450:6"};
   Flag<std::string> planner{*this, "planner", "weft", "name",
                             "Who chooses which ops share a kernel, of what the rules allow: weft, dnnfusion, "
                             "tvm-rules, or exact (docs/explain.md)"};

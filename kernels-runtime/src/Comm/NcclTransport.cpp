@@ -337,7 +337,7 @@ std::string NcclTransport::describeStall() {
   std::string text = self() + ": " + place + ": expected " + (haveAllCome ? "the collectives of run " : "all in run ") +
                      std::to_string(number) + " within " + std::to_string(options.timeoutMs) + " ms, ";
   if (haveAllCome)
-    return text + "which all ranks have begun; the links between the cards may have failed";
+    return text + "which all ranks have begun; the links between the GPUs may have failed";
   return text + late + (late.empty() || silent.empty() ? "" : "; ") + silent;
 }
 

@@ -1,27 +1,22 @@
 // One contraction on memory with few rows: C[m, n] += sum over k of A[m, k] * B[k, n], for each batch index, B read
 // once, in place.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Where a register tile has all rows, packing B would copy each element to use it once. Instead one loop is vectorised
-// whose neighbours lie side by side in B:
+// whose neighbours lie side by side in B (StreamSides.cpp):
 //
 //   along a loop of N (B and C contiguous): accumulators of M x a few vectors, K inside; A's elements are broadcast. A
-//   step
-//     of two in B (a convolution's stride) loads two vectors and keeps the even elements.
+//     step of two in B (a convolution's stride) loads two vectors and keeps the even elements.
 //   along a loop of K (A and B contiguous): an accumulator vector for each of M x a few neighbours in N, summed up at
-//   the
-//     end.
+//     the end.
 //   along a batch loop (A, B and C contiguous: windows over channels that are innermost): accumulators of M x a few
 //     neighbours in N; a vector of A serves all of them, and neighbours share what their windows have in common.
 //
-// Zeros before it and a pointwise op behind it join it as in the register tile (Epilogue.h): K is never cut here.
+// Zeros before it and an elementwise op behind it join it as in the register tile (Epilogue.h): K is never cut here.
 //
-// What does not fill a vector at the end of the loop is masked. Matrix times vector, a decoder's products, and
-// depthwise convolutions (batch: channel, N: image, K: window) of either order in memory come out of this.
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Epilogue.h"
-#include "FlatOperand.h"
-#include "MicroKernel.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
+// What does not fill a vector at the end of the loop is masked. GEMV, a decoder's GEMMs, and depthwise convolutions
+// (batch: channel, N: image, K: window) of either order in memory come out of this.
+#include "StreamEmitter.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -31,86 +26,6 @@
 using namespace mlir;
 
 namespace weft::cpu {
-namespace {
-
-/// Accumulator vectors: enough to hide the latency of multiply-adds, few enough for 16 registers.
-constexpr int64_t maxAccumulators = 8;
-/// Extents below this do not fill enough of a vector.
-constexpr int64_t minVectorExtent = 4;
-/// Places of K that are written out, so that windows of neighbours read what they share once.
-constexpr int64_t maxWrittenOut = 8;
-
-class StreamEmitter {
-public:
-  StreamEmitter(linalg::GenericOp op, const Contraction &c, RegisterTile tile, bool eachRow)
-      : around(findSurroundings(op)), b(around.epilogue ? around.epilogue : op), loc(op.getLoc()), op(op), c(c),
-        tile(tile), eachRow(eachRow) {}
-
-  LogicalResult run();
-
-private:
-  Value index(int64_t value) { return arith::ConstantIndexOp::create(b, loc, value); }
-  Value add(Value x, Value y) { return b.createOrFold<arith::AddIOp>(loc, x, y); }
-  Value sub(Value x, Value y) { return b.createOrFold<arith::SubIOp>(loc, x, y); }
-  Value mul(Value x, Value y) { return b.createOrFold<arith::MulIOp>(loc, x, y); }
-
-  bool canVectorize(const Factor &factor);
-  bool walks(const Factor &factor, unsigned loop, int64_t maxStep) const;
-  bool isLong(unsigned loop) const;
-  bool chooseLoop();
-
-  // Loops; the present index of loop d is `place[d]`, null before its loop is entered.
-  void nest(ArrayRef<unsigned> loops, unsigned except, function_ref<void()> body);
-  std::optional<int64_t> countFields(unsigned d);
-  SmallVector<Value> nestK(ArrayRef<unsigned> loops, ValueRange state,
-                           function_ref<SmallVector<Value>(ValueRange)> body);
-  /// Calls `block(count, mask)` for pieces of loop `loop`, whose start is then `place[loop]`: pieces of `width`
-  /// vectors, then the rest, whose last vector has a mask.
-  using Block = function_ref<SmallVector<Value>(ValueRange state, int64_t vectors, Value lanesLeft)>;
-  SmallVector<Value> pieces(unsigned loop, int64_t width, ValueRange state, Block block);
-  void setRow(int64_t row);
-
-  // Elements.
-  Value address(const FlatOperand &operand);
-  /// Places in memory from an element of a factor to its neighbour.
-  int64_t unit() const { return c.quad ? 4 : 1; }
-  Value loadWords(unsigned input, Value at, bool isVector, Value lanesLeft);
-  Value mask(Value count, int64_t each = 1);
-  Value loadVector(const FlatOperand &operand, Value at, int64_t step, Value lanesLeft);
-  Value evaluate(const Factor &factor, Value offset, Value lanesLeft, bool asVector);
-  Value asVector(Value value);
-  Value accumulate(Value x, Value y, Value sum);
-
-  void setUpEpilogue();
-  Value oldSum(Value at, Value lanesLeft, bool wantsVector);
-  void storeSum(Value sum, Value offset, Value lanesLeft);
-
-  void prefetchColumns(ArrayRef<unsigned> loops, int64_t vectors);
-  int64_t countVectors() const;
-  void alongColumns();
-  void alongDepth();
-  void alongBatch();
-  void multiplyBatch(int64_t width);
-  SmallVector<Value> multiplyPlaces(int64_t width, ValueRange sums, Value lanesLeft);
-  SmallVector<Value> multiplyColumns(ValueRange sums, int64_t vectors, Value lanesLeft);
-
-  Surroundings around;
-  OpBuilder b;
-  Location loc;
-  linalg::GenericOp op;
-  const Contraction &c;
-  RegisterTile tile;
-  bool eachRow; ///< Rows go one after the other.
-
-  Type element; ///< Of the accumulators.
-  int64_t lanes, rows = 1;
-  unsigned loop = 0;                             ///< The vectorised one,
-  enum { Columns, Depth, Batch } side = Columns; ///< of N, K or the batch.
-  SmallVector<Value> extents, place;
-  SmallVector<FlatOperand> inputs;
-  FlatOperand output;
-  std::optional<Epilogue> epilogue;
-};
 
 //===--- What is possible ---===//
 
@@ -396,219 +311,6 @@ void StreamEmitter::storeSum(Value sum, Value offset, Value lanesLeft) {
     vector::StoreOp::create(b, loc, sum, target.memory, at);
 }
 
-//===--- Vectors along N ---===//
-
-/// `sums`, rows x vectors, after the multiply-adds of one place in K.
-SmallVector<Value> StreamEmitter::multiplyColumns(ValueRange sums, int64_t vectors, Value lanesLeft) {
-  SmallVector<Value> next(sums), columns;
-  for (int64_t v = 0; v < vectors; ++v)
-    columns.push_back(evaluate(c.columns, index(v * lanes), v + 1 == vectors ? lanesLeft : Value(), true));
-  for (int64_t row = 0; row < rows; ++row) {
-    setRow(row);
-    Value factor = asVector(evaluate(c.rows, {}, {}, false));
-    for (int64_t v = 0; v < vectors; ++v)
-      next[row * vectors + v] = accumulate(factor, columns[v], next[row * vectors + v]);
-  }
-  return next;
-}
-
-/// At a place of the first of `loops`: what places further on read of the columns comes nearer. Rows of a matrix lie in
-/// a page each, which the prefetchers of the hardware do not leave.
-void StreamEmitter::prefetchColumns(ArrayRef<unsigned> loops, int64_t vectors) {
-  constexpr int64_t ahead = 8, cacheLine = 64, nearBytes = 1024;
-  for (unsigned input : c.columns.inputs) {
-    const FlatOperand &operand = inputs[input];
-    int64_t bytes = cast<MemRefType>(operand.memory.getType()).getElementTypeBitWidth() / 8;
-    std::optional<int64_t> step = operand.step(loops.front()), own = operand.step(loop);
-    bool isInner = llvm::all_of(loops.drop_front(), [&](unsigned d) { return operand.step(d) == 0; });
-    if (!step || *step * bytes < nearBytes || own != unit() || !isInner)
-      continue;
-    Value at = add(address(operand), index(ahead * *step));
-    for (int64_t line = 0; line < vectors * lanes * bytes * unit(); line += cacheLine)
-      memref::PrefetchOp::create(b, loc, operand.memory, add(at, index(line / bytes)), /*isWrite=*/false,
-                                 /*localityHint=*/3, /*isDataCache=*/true);
-  }
-}
-
-/// Vectors side by side: what innermost places of K share of the columns stays in registers, with the sums.
-int64_t StreamEmitter::countVectors() const {
-  int64_t most = std::max<int64_t>(maxAccumulators / rows, 1), registers = tile.vectorBits >= 512 ? 28 : 14;
-  int64_t kept = llvm::count_if(c.columns.inputs, [&](unsigned input) {
-    return inputs[input].step(loop) != 0 && inputs[input].step(c.k.back()) == 0;
-  });
-  if (kept == 0)
-    return most;
-  return std::min(most, int64_t(llvm::bit_floor(uint64_t(std::max<int64_t>(registers / (rows + kept + 1), 1)))));
-}
-
-void StreamEmitter::alongColumns() {
-  auto block = [&](ValueRange, int64_t vectors, Value lanesLeft) -> SmallVector<Value> {
-    SmallVector<Value> sums;
-    auto maskOf = [&](int64_t v) { return v + 1 == vectors ? lanesLeft : Value(); };
-    for (int64_t row = 0; row < rows; ++row) {
-      setRow(row);
-      Value at = address(output);
-      for (int64_t v = 0; v < vectors; ++v)
-        sums.push_back(oldSum(add(at, index(v * lanes)), maskOf(v), /*wantsVector=*/true));
-    }
-    setRow(0);
-    sums = nestK(c.k, sums, [&](ValueRange state) { return multiplyColumns(state, vectors, lanesLeft); });
-    for (int64_t i = 0; i < int64_t(sums.size()); ++i) {
-      setRow(i / vectors);
-      storeSum(sums[i], index(i % vectors * lanes), maskOf(i % vectors));
-    }
-    return {};
-  };
-  nest(c.n, loop, [&] { pieces(loop, countVectors(), {}, block); });
-}
-
-//===--- Vectors along K ---===//
-
-void StreamEmitter::alongDepth() {
-  auto type = VectorType::get({lanes}, element);
-  unsigned inner = c.n.back();
-  // `width` neighbours in N share the rows' vectors.
-  auto tileOf = [&](int64_t width) {
-    Value first = place[inner];
-    Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
-    SmallVector<Value> sums(rows * width, zero);
-    auto block = [&](ValueRange state, int64_t vectors, Value lanesLeft) {
-      SmallVector<Value> next(state);
-      for (int64_t v = 0; v < vectors; ++v) {
-        Value offset = index(v * lanes), left = v + 1 == vectors ? lanesLeft : Value();
-        // A masked lane must add nothing, whatever the factors make of a zero.
-        auto masked = [&](Value x) -> Value {
-          Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(x.getType()));
-          return left ? arith::SelectOp::create(b, loc, mask(left), x, zero).getResult() : x;
-        };
-        SmallVector<Value> columns;
-        for (int64_t j = 0; j < width; ++j) {
-          place[inner] = add(first, index(j));
-          columns.push_back(masked(evaluate(c.columns, offset, left, true)));
-        }
-        place[inner] = first;
-        for (int64_t row = 0; row < rows; ++row) {
-          setRow(row);
-          Value factor = masked(evaluate(c.rows, offset, left, true));
-          for (int64_t j = 0; j < width; ++j)
-            next[row * width + j] = accumulate(factor, columns[j], next[row * width + j]);
-        }
-      }
-      return next;
-    };
-    setRow(0);
-    sums = nestK(c.k, sums, [&](ValueRange state) { return pieces(loop, 1, state, block); });
-    for (int64_t row = 0; row < rows; ++row)
-      for (int64_t j = 0; j < width; ++j) {
-        setRow(row);
-        place[inner] = add(first, index(j));
-        Value old = oldSum(address(output), {}, /*wantsVector=*/false);
-        auto flags = isa<FloatType>(element) ? arith::FastMathFlags::reassoc : arith::FastMathFlags::none;
-        Value sum = vector::ReductionOp::create(b, loc, vector::CombiningKind::ADD, sums[row * width + j], old, flags);
-        storeSum(sum, {}, {});
-      }
-    place[inner] = first;
-  };
-  auto tiles = [&](Value from, Value to, int64_t width) {
-    auto forOp = scf::ForOp::create(b, loc, from, to, index(width));
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(forOp.getBody());
-    place[inner] = forOp.getInductionVar();
-    tileOf(width);
-    place[inner] = {};
-  };
-  int64_t width = std::max<int64_t>(maxAccumulators / rows / 2, 1);
-  nest(c.n, inner, [&] {
-    Value whole = mul(b.createOrFold<arith::DivUIOp>(loc, extents[inner], index(width)), index(width));
-    tiles(index(0), whole, width);
-    if (width > 1)
-      tiles(whole, extents[inner], 1);
-  });
-}
-
-//===--- Vectors along a batch loop ---===//
-
-/// `sums`, rows x width neighbours of the innermost loop of N, after the multiply-adds of one place in K.
-SmallVector<Value> StreamEmitter::multiplyPlaces(int64_t width, ValueRange sums, Value lanesLeft) {
-  SmallVector<Value> next(sums), columns;
-  unsigned inner = c.n.back();
-  Value first = place[inner];
-  for (int64_t j = 0; j < width; ++j) {
-    place[inner] = add(first, index(j));
-    columns.push_back(evaluate(c.columns, index(0), lanesLeft, true));
-  }
-  place[inner] = first;
-  for (int64_t row = 0; row < rows; ++row) {
-    setRow(row);
-    Value factor = evaluate(c.rows, index(0), lanesLeft, true);
-    for (int64_t j = 0; j < width; ++j)
-      next[row * width + j] = accumulate(factor, columns[j], next[row * width + j]);
-  }
-  setRow(0);
-  return next;
-}
-
-/// `width` neighbours in N, from the present place on, for all of the batch loop.
-void StreamEmitter::multiplyBatch(int64_t width) {
-  unsigned inner = c.n.back(), last = c.k.back();
-  std::optional<int64_t> depth = getConstantIntValue(extents[last]);
-  bool isWrittenOut = depth && *depth <= maxWrittenOut;
-  ArrayRef<unsigned> outer = ArrayRef(c.k).drop_back(isWrittenOut);
-  auto block = [&](ValueRange, int64_t, Value lanesLeft) -> SmallVector<Value> {
-    Value first = place[inner];
-    SmallVector<Value> sums;
-    auto forEach = [&](function_ref<void()> body) {
-      for (int64_t row = 0; row < rows; ++row)
-        for (int64_t j = 0; j < width; ++j) {
-          setRow(row);
-          place[inner] = add(first, index(j));
-          body();
-        }
-      setRow(0);
-      place[inner] = first;
-    };
-    forEach([&] { sums.push_back(oldSum(address(output), lanesLeft, /*wantsVector=*/true)); });
-    sums = nestK(outer, sums, [&](ValueRange state) {
-      SmallVector<Value> next(state);
-      for (int64_t i = 0; i < (isWrittenOut ? *depth : 1); ++i) {
-        if (isWrittenOut)
-          place[last] = index(i);
-        next = multiplyPlaces(width, next, lanesLeft);
-      }
-      if (isWrittenOut)
-        place[last] = {};
-      return next;
-    });
-    unsigned stored = 0;
-    forEach([&] { storeSum(sums[stored++], index(0), lanesLeft); });
-    return {};
-  };
-  pieces(loop, 1, {}, block);
-}
-
-void StreamEmitter::alongBatch() {
-  unsigned inner = c.n.back();
-  auto tiles = [&](Value from, Value to, int64_t width) {
-    auto forOp = scf::ForOp::create(b, loc, from, to, index(width));
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(forOp.getBody());
-    place[inner] = forOp.getInductionVar();
-    multiplyBatch(width);
-    place[inner] = {};
-  };
-  int64_t width = std::max<int64_t>(maxAccumulators / rows, 1);
-  if (std::optional<int64_t> extent = getConstantIntValue(extents[inner]); extent && *extent > 0)
-    width = llvm::divideCeil(*extent, llvm::divideCeil(*extent, width)); // 14 is 2 of 7, not 8 and 6 of 1.
-  nest(c.n, inner, [&] {
-    Value whole = mul(b.createOrFold<arith::DivUIOp>(loc, extents[inner], index(width)), index(width));
-    tiles(index(0), whole, width);
-    std::optional<int64_t> extent = getConstantIntValue(extents[inner]);
-    int64_t rest = extent ? *extent % width : 1;
-    if (width > 1 && rest > 0)
-      tiles(whole, extents[inner], rest);
-  });
-}
-
 /// Takes the epilogue in if its operands are vectors or scalars along the vectorised loop.
 void StreamEmitter::setUpEpilogue() {
   for (unsigned d : c.k) // Without an element of K nothing would be stored.
@@ -666,8 +368,6 @@ LogicalResult StreamEmitter::run() {
   eraseJoined(around, sums);
   return success();
 }
-
-} // namespace
 
 LogicalResult streamContraction(linalg::GenericOp op, const Contraction &contraction, RegisterTile tile, bool eachRow) {
   return StreamEmitter(op, contraction, tile, eachRow).run();

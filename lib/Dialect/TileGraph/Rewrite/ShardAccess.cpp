@@ -208,7 +208,7 @@ std::optional<Split> ShardAccess::splitRows(int64_t ranks, std::string &reason) 
   unsigned width = getElementBits(cast<RankedTensorType>(gather.getIndices().getType()).getElementType());
   if (auto extent = result.rows ? getConstant(getDim(data, *result.rows)) : std::nullopt;
       extent && width < 64 && *extent >= int64_t(1) << (width - 1)) {
-    reason = "its indices have too few bits for a place in the whole table";
+    reason = "its indices have too few bits for an index of the whole table";
     return std::nullopt;
   }
   if (!result.rows || !isDivisible(data, *result.rows, ranks, reason) || !isCombined(Monoid::Add, data, reason))

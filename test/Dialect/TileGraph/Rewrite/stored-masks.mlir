@@ -3,7 +3,7 @@
 // RUN: weft-opt %s --split-input-file --weft-band-masks --remark-policy=all --remarks-filter=fold -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // Row i of a run is row i + p of the table.
-// REMARK: [Passed] band-mask | Category:fold | {{.*}}a mask keeps places j of rows i with 0 <= s1 + i - j: compared, not read
+// REMARK: [Passed] band-mask | Category:fold | {{.*}}a mask keeps elements j of rows i with 0 <= s1 + i - j: compared, not read
 // CHECK-LABEL: func.func @triangle(
 // CHECK: %[[KEEP:.*]] = tg.cmp le
 // CHECK: tg.select %[[KEEP]], %arg0, %{{.*}}
@@ -134,7 +134,7 @@ func.func @data(%s: tensor<?x?xf32, #tg.dims<()[s0, s1] -> (s0, s0 + s1)>>, %at:
 // -----
 
 // A place in between is masked.
-// REMARK: [Missed] no-band | Category:fold | {{.*}}a mask stays: the places that it keeps are no band
+// REMARK: [Missed] no-band | Category:fold | {{.*}}a mask stays: the elements that it keeps are no band
 // CHECK-LABEL: func.func @hole(
 // CHECK-NOT: tg.cmp
 // CHECK: tg.gather

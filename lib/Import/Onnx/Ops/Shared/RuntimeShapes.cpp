@@ -214,7 +214,7 @@ Value runtimeSlice(NodeContext &ctx, Value x, Value starts, Value ends, Value ax
     return x;
   if (wanted.size() == 1 && isOneRow(ctx, starts, ends, steps)) {
     int64_t d = llvm::find(isCut, true) - isCut.begin();
-    return failed(assumeNumber(ctx, wanted.front(), 1, "places of the slice"))
+    return failed(assumeNumber(ctx, wanted.front(), 1, "elements of the slice"))
                ? Value()
                : takeAlong(ctx, x, Expr(ctx, ctx.reshape(elementAt(ctx, first, d), ArrayRef<int64_t>{1})), d);
   }
