@@ -485,12 +485,39 @@ KernelAccess analyseAccess(Block &body, bool entersFolds, bool isExact) {
   return access;
 }
 
+/// The terms of a sum, in the order in which they are printed.
+static void addTerms(AffineExpr e, SmallVectorImpl<AffineExpr> &terms) {
+  auto sum = dyn_cast<AffineBinaryOpExpr>(e);
+  if (!sum || sum.getKind() != AffineExprKind::Add) {
+    terms.push_back(e);
+    return;
+  }
+  addTerms(sum.getLHS(), terms);
+  addTerms(sum.getRHS(), terms);
+}
+
+/// `e` with sums from the left, a + b + c as (a + b) + c. Text has no parentheses in sums: a + (b + c) would come back
+/// as another expression.
+static AffineExpr asParsed(AffineExpr e) {
+  auto binary = dyn_cast<AffineBinaryOpExpr>(e);
+  if (!binary)
+    return e;
+  if (binary.getKind() != AffineExprKind::Add)
+    return getAffineBinaryOpExpr(binary.getKind(), asParsed(binary.getLHS()), asParsed(binary.getRHS()));
+  SmallVector<AffineExpr> terms;
+  addTerms(e, terms);
+  AffineExpr sum = asParsed(terms.front());
+  for (AffineExpr term : ArrayRef(terms).drop_front())
+    sum = sum + asParsed(term);
+  return sum;
+}
+
 /// The place as a map from the domain; a symbol for each coordinate that depends on data.
 static AffineMap getMap(const KernelRequest &request, unsigned numDims, MLIRContext *context) {
   SmallVector<AffineExpr> places;
   unsigned numSymbols = 0;
   for (AffineExpr at : request.coordinates)
-    places.push_back(at ? at : getAffineSymbolExpr(numSymbols++, context));
+    places.push_back(at ? asParsed(at) : getAffineSymbolExpr(numSymbols++, context));
   return AffineMap::get(numDims, numSymbols, places, context);
 }
 
