@@ -244,7 +244,7 @@ static Value sliceAxes(NodeContext &ctx, Value x, llvm::ArrayRef<AxisBounds> bou
 /// Extents of inputs are taken to hold what is written (see clampBound): what is cut then has a constant extent.
 static bool mayLieOutside(NodeContext &ctx, AffineExpr bound, AffineExpr extent, int64_t step) {
   std::optional<int64_t> constant = tg::getConstant(bound);
-  if (!constant || *constant == 0 || std::abs(*constant) >= leastEnd || !ctx.isData(extent))
+  if (!constant || *constant == 0 || *constant >= leastEnd || *constant <= -leastEnd || !ctx.isData(extent))
     return false;
   return step > 0 || *constant != -1; // A backward slice from -1 begins behind the last place, if there is one.
 }
