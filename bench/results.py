@@ -27,14 +27,12 @@ from measure import sweep_table, table  # noqa: E402
 RESULTS, README, CONFORMANCE = HERE / "results", HERE.parent / "README.md", HERE.parent / "docs" / "conformance.md"
 KINDS = {"gpu": ("weft.bench-gpu/1", table.markdown), "sweep": ("weft.sweep/1", sweep_table.markdown)}
 START, END = "<!-- figures: bench/results.py -->", "<!-- end of figures -->"
-# README's rows: a title, and the kinds of the sweep that it sums up.
-GROUPS = {"GEMM, with and without epilogue, SwiGLU, two in a row": ("product", "epilogue", "swiglu", "chain"), "attention: full, causal, biased": ("attention", "biased"),
-          "attention of a decoded token": ("decode",), "convolutions, 2D, 3D and depthwise": ("conv", "conv3d", "depthwise"),
-          "norms, softmax, GEGLU": ("norm", "groupnorm", "softmax", "geglu")}
+# README's groups of random shapes: a title, and the kinds of the sweep that it sums up ...
+GROUPS = {"GEMM": ("product", "epilogue", "swiglu", "chain"), "attention": ("attention", "biased"), "attention of a decoded token": ("decode",),
+          "convolutions": ("conv", "conv3d", "depthwise"), "norms and softmax": ("norm", "groupnorm", "softmax", "geglu")}
 # ... and cases of bench/gpu.py under the names that people know.
-BLOCKS = {"llama8b_layer_decode_B1_ctx2047": "Llama-3-8B layer, a decoded token behind 2,047", "llama8b_layer_prefill_T512": "Llama-3-8B layer, prompt of 512",
-          "bert_base_layer_B1_T128": "BERT-base layer, 128 tokens", "qwen_image_block_I4096_T256": "Qwen-Image block, 4,096 + 256 tokens", "resnet50_B1": "ResNet-50, one image",
-          "efficientnet_b0_B1": "EfficientNet-B0, one image"}
+BLOCKS = {"llama8b_layer_decode_B1_ctx2047": "Llama-3-8B layer, a decoded token behind 2,047", "bert_base_layer_B1_T128": "BERT-base layer, 128 tokens",
+          "qwen_image_block_I4096_T256": "Qwen-Image block, 4,096 + 256 tokens", "resnet50_B1": "ResNet-50, one image"}
 
 
 def card(about: dict) -> str:
@@ -106,23 +104,27 @@ def _ms(timing: table.Timing | None) -> str:
 
 
 def figures(name: str, sweep: Results, gpu: Results) -> str:
-    """README's tables: random shapes by group, and blocks of models beside torch.compile and eager PyTorch."""
+    """README's figures: random shapes by group in a paragraph, and a table of models beside torch.compile and eager PyTorch."""
     counted = [r for r in sweep.cases.values() if r.case != sweep_table.START.name]
-    lines = [f"Speed on one {name.upper()} in {sweep.about['element type']}, beside the best of PyTorch's own (eager, channels-last, cuDNN, FlashAttention-2), L2 cold, CUDA graphs, "
-             f"{len(counted)} random shapes that nobody had seen ([all of them](bench/results/{name}-sweep.md), {sweep.about['date'][:10]}); above 1 Weft is faster:", "",
-             "| random shapes | cases | geometric mean | 10th percentile | worst |", "|---|---:|---:|---:|---:|"]
-    groups = [*GROUPS.items(), ("all", tuple({sweep_table.kind_of(r.case) for r in counted}))]
-    for title, kinds in groups:
-        s = sweep_table.summarise(title, [r for r in counted if sweep_table.kind_of(r.case) in kinds])
-        if s.geomean:
-            lines.append(f"| {title} | {s.timed} | **{s.geomean:.2f}** | {s.tenth:.2f} | {s.worst:.2f} |")
-    lines += ["", f"| blocks of models ([all of them](bench/results/{name}-gpu.md)) | Weft | torch.compile | eager |", "|---|---:|---:|---:|"]
+    whole = sweep_table.summarise("all", counted)
+    groups = [(title, sweep_table.summarise(title, [r for r in counted if sweep_table.kind_of(r.case) in kinds])) for title, kinds in GROUPS.items()]
+    named = ", ".join(f"{title} {s.geomean:.2f}" for title, s in groups if s.geomean)
+    lines = [f"On one {name.upper()} in {sweep.about['element type']} Weft is **{whole.geomean:.2f}** times as fast as the best of PyTorch's own, in the geometric mean of "
+             f"[{len(counted)} random shapes](bench/results/{name}-sweep.md): {named}.",
+             f"One shape in ten is below {whole.tenth:.2f}; the worst is {whole.worst:.2f}. L2 cold, CUDA graphs, {sweep.about['date'][:10]}.", "",
+             f"| [models](bench/results/{name}-gpu.md) | Weft | torch.compile | eager |", "|---|---:|---:|---:|"]
     for case, title in BLOCKS.items():
         if case in gpu.cases:
             r = gpu.cases[case]
             compiled = [t for t in r.timings if t.candidate.startswith("compile") and t.median]
             lines.append(f"| {title} | {_ms(r.ours)} | {_ms(min(compiled, key=lambda t: t.median, default=None))} | {_ms(r.of('eager'))} |")
     return "\n".join(lines) + "\n"
+
+
+def compile_times(path: pathlib.Path) -> str:
+    """What bench/run.py measured of whole models, for the CPU."""
+    seconds = [case["compile_s"] for case in json.loads(path.read_text())["cases"]]
+    return f"Compiling [{len(seconds)} networks](bench/results/{path.stem}.md) for a CPU took {min(seconds):.1f} to {max(seconds):.1f} s each on two cores.\n"
 
 
 def conformance() -> str:
@@ -148,7 +150,8 @@ def made(results_folder: pathlib.Path, readme: pathlib.Path) -> dict[pathlib.Pat
     if not (start and end):
         raise SystemExit(f"error: {readme}: expected the lines \"{START}\" and \"{END}\" around the figures")
     tables = [figures(name, kinds["sweep"], kinds["gpu"]) for name, kinds in found.items() if len(kinds) == len(KINDS)]
-    files[readme] = before + START + "\n" + "\n".join([*tables, conformance()]) + END + after
+    models = results_folder / "vm-models.json"
+    files[readme] = before + START + "\n" + "\n".join([*tables, (compile_times(models) if models.exists() else "") + conformance()]) + END + after
     return files
 
 
