@@ -279,7 +279,7 @@ void Compilation::setUpThreads() {
   context = std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
   llvm::ThreadPoolStrategy strategy = llvm::hardware_concurrency(flags.threads);
   if (strategy.compute_thread_count() > 1) {
-    pool = std::make_unique<llvm::DefaultThreadPool>(strategy);
+    pool = std::make_unique<ThreadPool>(strategy.compute_thread_count());
     context->setThreadPool(*pool);
   }
   loadCompilerDialects(*context);

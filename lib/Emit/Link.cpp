@@ -1,6 +1,7 @@
 // Linking objects into a shared object with lld or GNU ld, in a temporary folder of our own.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Emit/NativeCode.h"
+#include "weft/Support/Process.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -9,6 +10,8 @@
 #include "llvm/Support/raw_ostream.h"
 
 namespace weft::emit {
+
+static constexpr std::chrono::minutes longest(10);
 
 static llvm::Error writeFile(llvm::StringRef path, llvm::StringRef bytes) {
   std::error_code code;
@@ -62,7 +65,7 @@ llvm::Expected<std::vector<uint8_t>> linkObjects(llvm::ArrayRef<std::string> obj
     llvm::sys::path::append(path, name);
     return path.str().str();
   };
-  std::string result = inFolder("kernels.so"), log = inFolder("log");
+  std::string result = inFolder("kernels.so");
   std::vector<std::string> arguments = {
       *linker, "-shared", "--hash-style=gnu", "--build-id=none", "--gc-sections",   "--strip-all", "-z",  "noexecstack",
       "-z",    "now",     "--as-needed",      "-soname",         "weft-kernels.so", "-o",          result};
@@ -73,15 +76,11 @@ llvm::Expected<std::vector<uint8_t>> linkObjects(llvm::ArrayRef<std::string> obj
   }
   for (const std::string &library : findCLibraries())
     arguments.push_back(library);
-  llvm::SmallVector<llvm::StringRef> argv(arguments.begin(), arguments.end());
-  std::optional<llvm::StringRef> redirects[] = {llvm::StringRef(""), llvm::StringRef(log), llvm::StringRef(log)};
-  std::string message;
-  int status = llvm::sys::ExecuteAndWait(*linker, argv, std::nullopt, redirects, 0, 0, &message);
-  if (status != 0) {
-    auto text = llvm::MemoryBuffer::getFile(log);
-    return llvm::createStringError("linking failed: %s%s", message.c_str(),
-                                   text ? (*text)->getBuffer().str().c_str() : "");
-  }
+  llvm::Expected<ProcessResult> linked = runProcess(arguments, longest);
+  if (!linked)
+    return llvm::createStringError("cannot run %s: %s", linker->c_str(), llvm::toString(linked.takeError()).c_str());
+  if (linked->exitCode != 0)
+    return llvm::createStringError("linking failed: %s", linked->output.c_str());
   auto bytes = llvm::MemoryBuffer::getFile(result);
   if (!bytes)
     return llvm::createStringError(bytes.getError(), "cannot read the linked kernels");

@@ -12,8 +12,8 @@
 #include "weft/Emit/Ptxas.h"
 #include "weft/Pipelines/Compile.h"
 #include "weft/Pipelines/Explanation.h"
+#include "weft/Support/ThreadPool.h"
 #include "weft/Target/DeviceTable.h"
-#include "llvm/Support/ThreadPool.h"
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -178,7 +178,7 @@ private:
   Emission emission;
   Phase from = Phase::Import;
   emit::Target cpu;
-  std::unique_ptr<llvm::DefaultThreadPool> pool; ///< Outlives the context that uses it.
+  std::unique_ptr<ThreadPool> pool; ///< Outlives the context that uses it.
   std::unique_ptr<mlir::MLIRContext> context;
   Explanation explanation;
   mlir::OwningOpRef<mlir::ModuleOp> module;   ///< Up to Normalize.
