@@ -92,10 +92,10 @@ static std::string openError(const std::vector<uint8_t> &bytes, int *code = null
 }
 
 static const Broken fileLevel[] = {
-    {"empty", [](Editor &e) { e.bytes.clear(); }, "not a bundle: expected the file to begin with the Weft signature",
-     false},
-    {"magic", [](Editor &e) { e.bytes[0] = 0; }, "not a bundle: expected the file to begin with the Weft signature",
-     false},
+    {"empty", [](Editor &e) { e.bytes.clear(); },
+     "not a bundle: expected the Weft signature at its beginning; weft compile makes bundles of models", false},
+    {"magic", [](Editor &e) { e.bytes[0] = 0; },
+     "not a bundle: expected the Weft signature at its beginning; weft compile makes bundles of models", false},
     {"short header", [](Editor &e) { e.bytes.resize(100); }, "header: truncated: expected 128 bytes, got 100", false},
     {"truncated", [](Editor &e) { e.bytes.resize(e.bytes.size() - 1); }, "header: expected a file of ", false},
     {"longer", [](Editor &e) { e.bytes.push_back(0); }, "header: expected a file of ", false},

@@ -65,8 +65,12 @@ bool Compilation::runPhases(ModuleOp op, Phase first, Phase last, const Device *
     if (isExplaining() && !interval.empty())
       explanation.beginVariant(interval);
   };
-  if (isExplaining())
+  if (isExplaining()) {
+    options.beforePlan = [&](ModuleOp program) {
+      explanation.measureModel(program, isOnnx ? int64_t(summary.nodes) : 0);
+    };
     options.measured = [&](ModuleOp program) { explanation.measureKernels(program); };
+  }
   options.finished = [&](Phase phase, ModuleOp module, double seconds) {
     times.push_back({getPhaseName(phase).str() + (gpu ? " " + std::string(gpu->architecture) : ""), seconds});
     if (isExplaining())
@@ -149,8 +153,6 @@ bool Compilation::runPhases() {
     return diagnostics.empty() ? failPass() : false;
   if (emission.last <= Phase::Normalize)
     return diagnostics.empty();
-  if (isExplaining() && from <= Phase::Normalize)
-    explanation.measureModel(*module, isOnnx ? int64_t(summary.nodes) : 0);
   for (size_t i = 0; i < programs.size(); ++i) {
     programs[i].module = module->clone();
     if (!lowerProgram(programs[i]))

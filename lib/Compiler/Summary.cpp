@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "weft/Compiler/Compilation.h"
+#include "weft/Dialect/TileGraph/IR/Program.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Format.h"
@@ -26,9 +27,12 @@ std::string Compilation::placement(const Program &program) const {
   }
   llvm::StringSet<> inKernels;
   unsigned dispatches = 0, views = 0;
+  size_t variants = 0;
   for (auto main : program.module.get().getOps<func::FuncOp>())
     for (Operation &op : main.getOps()) {
       views += isa<tg::ReshapeOp, tg::BitcastOp>(op);
+      if (auto joined = dyn_cast<tg::VariantsOp>(op))
+        variants += joined.getBodies().size();
       if (!isa<tg::DispatchOp>(op))
         continue;
       ++dispatches;
@@ -36,7 +40,8 @@ std::string Compilation::placement(const Program &program) const {
         for (Attribute node : nodes)
           inKernels.insert(cast<StringAttr>(node).getValue());
     }
-  os << dispatches << " dispatches on " << program.name() << " (" << (program.gpu ? program.gpu->name : cpu.cpu) << ')';
+  os << dispatches << " dispatches" << (variants ? " of " + llvm::Twine(variants) + " variants" : "").str() << " on "
+     << program.name() << " (" << (program.gpu ? program.gpu->name : cpu.cpu) << ')';
   // A name stands for several nodes where functions or loops were expanded.
   if (isOnnx && inKernels.size() <= summary.nodes)
     os << " run " << inKernels.size() << " of " << summary.nodes << " nodes";

@@ -130,6 +130,8 @@ static LogicalResult runVariants(ModuleOp module, Phase from, Phase last, const 
         if (failed(runPlainPhases(*variants[i], Phase::Import, Phase::Normalize, quiet)))
           return failure();
       }
+      if (options.beforePlan)
+        options.beforePlan(*variants[i]);
       if (i > 0)
         keepWeightOrders(*variants.front(), *variants[i]);
     }
@@ -156,6 +158,8 @@ LogicalResult runPhases(ModuleOp module, Phase from, Phase last, const PhaseOpti
     choice = chooseVariants(module, options);
     if (choice.variants.size() <= 1) {
       setLikely(module, choice);
+      if (options.beforePlan)
+        options.beforePlan(module);
       return runPlainPhases(module, shared, last, options);
     }
     for (size_t i = 0; i < choice.variants.size(); ++i)

@@ -5,7 +5,9 @@
 #include "weft/Pipelines/Explanation.h"
 #include "DecisionNotes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "weft/Dialect/TileGraph/IR/KernelAccess.h"
 #include "weft/Dialect/TileGraph/IR/Program.h"
+#include "weft/Dialect/TileGraph/IR/SymbolRanges.h"
 #include "weft/Plan/KernelLaunch.h"
 #include "weft/Plan/KernelTime.h"
 #include "weft/Plan/Passes.h"
@@ -40,6 +42,8 @@ private:
 
 struct ProgramNotes {
   const Device *gpu = nullptr;
+  plan::UnfusedFacts unfused;
+  int64_t nodes = 0;
   DecisionNotes notes;                    ///< Until the end of Plan.
   OwningOpRef<tg::DecisionsOp> decisions; ///< From there on, or as they were read.
   NumbersByLocation dispatches;           ///< Of the planned program.
@@ -85,8 +89,6 @@ struct Explanation::State {
   std::vector<OwningOpRef<tg::DecisionsOp>> read; ///< Of it, or of its variants, until these begin.
   size_t variantsBegun = 0;
   DecisionNotes shared; ///< Up to Normalize.
-  plan::UnfusedFacts unfused;
-  int64_t nodes = 0;
   bool isListening = true;
 
   void add(const remark::detail::Remark &remark) {
@@ -182,8 +184,10 @@ void Explanation::setListening(bool listens) {
 }
 
 void Explanation::measureModel(ModuleOp normalized, int64_t nodes) {
-  state->unfused = plan::measureUnfused(normalized);
-  state->nodes = nodes;
+  ProgramNotes &notes = *state->programs.back();
+  tg::LikelyExtents likely(normalized);
+  notes.unfused = plan::measureUnfused(normalized);
+  notes.nodes = nodes;
 }
 
 void Explanation::measureKernels(ModuleOp program) {
@@ -204,7 +208,7 @@ void Explanation::finishPhase(Phase phase, ModuleOp module) {
     return;
   ProgramNotes &notes = *state->programs.back();
   if (phase == Phase::Plan)
-    notes.decisions = notes.notes.write(module, state->shared, state->unfused, state->nodes);
+    notes.decisions = notes.notes.write(module, state->shared, notes.unfused, notes.nodes);
   else if (phase == Phase::Lower && !notes.interval.empty())
     notes.written = writeProgram(notes, module);
 }
@@ -370,6 +374,26 @@ static json::Array writeRemarks(tg::DecisionsOp decisions) {
   return remarks;
 }
 
+/// What symbols of the inputs' extents count as in all estimates: [name, number] each, null without a name for those
+/// that no input has, so that symbol `sN` of a grid is entry N.
+static json::Array writeAssumed(ModuleOp module) {
+  tg::LikelyExtents likely(module);
+  SmallVector<bool> isUsed(tg::getSymbolNames(module).size(), false);
+  if (auto main = module.lookupSymbol<func::FuncOp>("main"))
+    for (Type type : main.getArgumentTypes())
+      if (auto tensor = dyn_cast<RankedTensorType>(type))
+        for (AffineExpr extent : tg::getDims(tensor))
+          for (size_t i = 0; i < isUsed.size(); ++i)
+            isUsed[i] = isUsed[i] || extent.isFunctionOfSymbol(i);
+  json::Array list;
+  for (auto [i, name] : llvm::enumerate(tg::getSymbolNames(module))) {
+    AffineExpr symbol = getAffineSymbolExpr(i, module.getContext());
+    list.push_back(isUsed[i] ? json::Value(json::Array{json::fixUTF8(name), tg::estimateExtent(symbol)})
+                             : json::Value(nullptr));
+  }
+  return list;
+}
+
 static json::Object writeProgram(ProgramNotes &notes, ModuleOp module) {
   settle(notes, module);
   tg::DecisionsOp decisions = *notes.decisions;
@@ -387,6 +411,7 @@ static json::Object writeProgram(ProgramNotes &notes, ModuleOp module) {
   TextTable names;
   json::Object object{
       {"device", notes.gpu ? notes.gpu->name : ""},
+      {"assumed", writeAssumed(module)},
       {"summary", json::Object{{"nodes", decisions.getNodes()},
                                {"ops", decisions.getOps()},
                                {"kernels", numDispatches},

@@ -22,7 +22,7 @@ struct Launch {
   plan::Counters predicted;
 };
 
-/// Bytes and operations may be estimates: symbols count as 256, unless the bundle's own sizes say otherwise.
+/// Bytes and operations may be estimates, for the symbols of Program::assumed.
 struct Dispatch {
   int64_t kernelId = -1;
   std::string kernel;
@@ -97,6 +97,8 @@ struct Program {
   int64_t firstDispatch = 0;    ///< Among those of the program that it is a variant of.
   const Device *device = nullptr;
   bool hasPlan = false; ///< Compiled from a model; otherwise edges and the summary are empty.
+  /// What symbols of the inputs' extents count as in all estimates; `sN` of a grid is entry N. Empty names: not known.
+  std::vector<std::pair<std::string, int64_t>> assumed;
   Summary summary;
   PlannerNote planner;
   int64_t kernels = 0; ///< Distinct ones.

@@ -131,6 +131,14 @@ static void writeSummary(json::OStream &out, const Summary &summary) {
   });
 }
 
+static void writeAssumed(json::OStream &out, const Program &program) {
+  out.attributeObject("assumed", [&] {
+    for (const auto &[name, value] : program.assumed)
+      if (!name.empty())
+        out.attribute(json::fixUTF8(name), value);
+  });
+}
+
 static void writePlanner(json::OStream &out, const PlannerNote &planner) {
   out.attributeObject("planner", [&] {
     out.attribute("name", json::fixUTF8(planner.name));
@@ -153,7 +161,8 @@ static void writeProgram(json::OStream &out, const Program &program) {
       out.attribute("l2_bytes", int64_t(program.device->l2Bytes));
     }
     if (program.hasPlan)
-      writeSummary(out, program.summary);
+      writeAssumed(out, program);
+    writeSummary(out, program.summary);
     if (!program.planner.name.empty())
       writePlanner(out, program.planner);
     out.attribute("kernels", program.kernels);

@@ -95,6 +95,18 @@ static bool readEdge(const json::Array &row, const std::vector<std::string> &nam
   return true;
 }
 
+static void readAssumed(const json::Object &plan, Program &program) {
+  const json::Array *list = plan.getArray("assumed");
+  if (!list)
+    return;
+  for (const json::Value &each : *list) {
+    const json::Array *pair = each.getAsArray();
+    bool isKnown = pair && pair->size() == 2 && (*pair)[0].getAsString() && (*pair)[1].getAsInteger();
+    program.assumed.emplace_back(isKnown ? (*pair)[0].getAsString()->str() : "",
+                                 isKnown ? *(*pair)[1].getAsInteger() : 0);
+  }
+}
+
 static void readPlanner(const json::Object &plan, PlannerNote &planner) {
   const json::Object *object = plan.getObject("planner");
   if (!object)
@@ -108,6 +120,7 @@ static void readPlanner(const json::Object &plan, PlannerNote &planner) {
 
 static Error readPlan(const json::Object &plan, Program &program) {
   readSummary(plan, program);
+  readAssumed(plan, program);
   readPlanner(plan, program.planner);
   std::vector<std::string> names = getTexts(plan, "names");
   if (const json::Array *rows = plan.getArray("edges"))

@@ -40,6 +40,20 @@ static void printLevelTotals(const Program &program, llvm::raw_ostream &os) {
     os << "\n";
 }
 
+/// "symbols   s0 is batch, estimates for 256; ...".
+static void printSymbols(const Program &program, llvm::raw_ostream &os) {
+  const char *comma = "symbols   ";
+  for (auto [i, symbol] : llvm::enumerate(program.assumed)) {
+    if (symbol.first.empty())
+      continue;
+    std::string name = bundle::quote(symbol.first);
+    os << comma << "s" << i << " is " << name.substr(1, name.size() - 2) << ", estimates for " << symbol.second;
+    comma = "; ";
+  }
+  if (*comma == ';')
+    os << "\n";
+}
+
 static void printSummary(const Program &program, llvm::raw_ostream &os) {
   os << "program   " << program.target;
   if (program.device)
@@ -54,6 +68,7 @@ static void printSummary(const Program &program, llvm::raw_ostream &os) {
     os << llvm::format("%.0f ops -> ", summary.ops);
   }
   os << program.dispatches.size() << " kernels, " << program.kernels << " distinct\n";
+  printSymbols(program, os);
   if (const PlannerNote &planner = program.planner; !planner.name.empty()) {
     std::string name = bundle::quote(planner.name);
     os << "planner   " << name.substr(1, name.size() - 2)

@@ -191,7 +191,7 @@ static Error fillFromNumbers(const std::string &text, Tensor &tensor) {
         return Error(ErrorCode::Usage, "number " + quote(number) + " does not fit into " + getName(tensor.dtype));
     }
     if (!end || *end)
-      return Error(ErrorCode::Usage, "expected a number, got " + quote(number));
+      return Error(ErrorCode::Usage, "expected a number, got " + quote(number) + "; @FILE reads a file");
   }
   return {};
 }

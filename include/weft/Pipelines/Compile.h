@@ -42,6 +42,8 @@ struct PhaseOptions {
   /// Called before each variant's phases, of several, with its interval ("T 2-48"); and, with an empty text, before all
   /// else that is no variant's.
   std::function<void(llvm::StringRef)> beginVariant;
+  /// Called with each program, or variant of one, that is normalized and about to be planned.
+  std::function<void(mlir::ModuleOp)> beforePlan;
   /// Called with true before plans are tried whose remarks nobody wants to hear, with false behind them.
   std::function<void(bool)> hush;
   /// Called with a program that is outlined, or was planned before: kernels are graphs as their schedules are for.

@@ -41,7 +41,7 @@ public:
   void measureKernels(mlir::ModuleOp program);
   /// Call after each phase of the program that was begun.
   void finishPhase(Phase phase, mlir::ModuleOp module);
-  /// Call with the normalized module, before the first program.
+  /// Call with the normalized module of the program or variant that was begun, before it is planned.
   void measureModel(mlir::ModuleOp normalized, int64_t nodes);
 
   /// The facts of the program for `target` ("cpu", "sm_90a"), which is lowered to `module`, or of its variants; nothing

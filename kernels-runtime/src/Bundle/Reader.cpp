@@ -99,7 +99,8 @@ static Error checkVersion(const FileHeader &header) {
 
 static Error checkHeader(const uint8_t *data, uint64_t size) {
   if (size < sizeof kMagic || std::memcmp(data, kMagic, sizeof kMagic) != 0)
-    return Error(ErrorCode::Input, "not a bundle: expected the file to begin with the Weft signature");
+    return Error(ErrorCode::Input,
+                 "not a bundle: expected the Weft signature at its beginning; weft compile makes bundles of models");
   if (size < sizeof(FileHeader))
     return makeError(ErrorCode::Input, "header: truncated: expected %zu bytes, got %" PRIu64, sizeof(FileHeader), size);
   const auto &header = *reinterpret_cast<const FileHeader *>(data);

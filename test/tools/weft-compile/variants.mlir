@@ -1,6 +1,6 @@
 // Plans by intervals of a symbol: chosen by predicted time, one program in the plan, one bundle, the right one at run time.
 // RUN: weft-compile %s --target=H100 --launch-cost=0 --remarks=plan -o %t.weft 2>&1 | FileCheck %s --check-prefix=REMARK
-// REMARK: {{[0-9]+}} dispatches on sm_90a
+// REMARK: {{[0-9]+}} dispatches of {{[2-9]}} variants on sm_90a
 // REMARK: remark: sm_90a: [Analysis] variants {{.*}}Remark="rows 1, rows 2-{{[0-9]+}}, {{.*}}rows {{[0-9]+}}-"
 
 // The plan is one module, and going on from it makes the same bytes.
@@ -23,11 +23,13 @@
 // OUTLINE: func.func private @main_1({{.*}}weft.kernels = ["[[KERNEL:.*]]"]
 // OUTLINE: tg.dispatch @[[KERNEL]]::@kernel
 
-// Each variant explains itself.
-// RUN: weft explain %t.weft | FileCheck %s --check-prefix=EXPLAIN
+// Each variant explains itself: all its figures are for the same rows.
+// RUN: weft explain %t.weft | FileCheck %s --check-prefix=EXPLAIN --implicit-check-not="them -"
 // EXPLAIN: program   sm_90a (H100), variant for rows 1:
 // EXPLAIN: {{^}}0  {{[a-z0-9_]+ +4  32 }}
 // EXPLAIN: program   sm_90a (H100), variant for rows 2-{{[0-9]+}}:
+// EXPLAIN-NEXT: symbols   s0 is rows, estimates for {{[0-9]+}}
+// EXPLAIN: compute   [[FLOPS:.* .?FLOP]] ([[FLOPS]] unfused)
 // EXPLAIN: {{^}}0  {{[a-z0-9_]+_v1 +4  }}(s0 ceildiv 16) * 32
 // RUN: weft explain %t.weft --json | FileCheck %s --check-prefix=JSON
 // JSON: "interval":{{ ?}}"rows 1"

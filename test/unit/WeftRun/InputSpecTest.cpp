@@ -52,7 +52,7 @@ TEST(InputSpec, Numbers) {
   EXPECT_EQ(values("true false", DType::I1, {2}), "1000 0");
   EXPECT_EQ(values("0x10", DType::UI8, {}), "16000");
   EXPECT_EQ(values("1 2", DType::F32, {3}), "expected 1 or 3 numbers for 3xf32, got 2");
-  EXPECT_EQ(values("1 b", DType::F32, {2}), "expected a number, got \"b\"");
+  EXPECT_EQ(values("1 b", DType::F32, {2}), "expected a number, got \"b\"; @FILE reads a file");
   EXPECT_EQ(values("300", DType::UI8, {1}), "number \"300\" does not fit into ui8");
   EXPECT_EQ(values("-1", DType::UI8, {1}), "number \"-1\" does not fit into ui8");
   EXPECT_EQ(values("99999999999999999999", DType::I64, {1}), "number \"99999999999999999999\" does not fit into i64");
