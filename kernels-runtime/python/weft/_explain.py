@@ -50,6 +50,7 @@ class Program:
     edges: tuple[Edge, ...]
     unfused_bytes: float | None
     fused_bytes: float | None
+    assumed: tuple[tuple[str, int], ...] = ()  # What symbols of inputs count as.
 
 
 def _program(data: dict) -> Program:
@@ -65,12 +66,14 @@ def _program(data: dict) -> Program:
     edges = [Edge(row[4], row[5], names[row[0]], names[row[1]], None if row[6] < 0 else names[row[6]], row[7], "memory" if row[9] < 0 else names[row[9]])
              for row in plan.get("edges") or ()]
     summary = plan.get("summary") or {}
-    return Program(data["target"], data.get("interval", ""), tuple(kernels), tuple(edges), summary.get("unfused_bytes"), summary.get("fused_bytes"))
+    return Program(data["target"], data.get("interval", ""), tuple(kernels), tuple(edges), summary.get("unfused_bytes"), summary.get("fused_bytes"),
+                   tuple((name, value) for name, value in filter(None, plan.get("assumed") or ())))
 
 
 def _outline(program: Program) -> str:
     nodes = {node for kernel in program.kernels for node in kernel.nodes}
     text = f"{program.target}{' ' + program.interval if program.interval else ''}: {len(nodes)} nodes in {len(program.kernels)} kernels"
+    text += "".join(f", {name} = {value}" for name, value in program.assumed)
     if program.fused_bytes is not None:
         text += f", {amount(program.fused_bytes, 'B')} of memory traffic ({amount(program.unfused_bytes, 'B')} unfused)"
     return text
