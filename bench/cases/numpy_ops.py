@@ -88,7 +88,7 @@ class NumpyOps:
         dims = tuple(range(2, x.ndim))
         x = np.pad(x, [(0, 0), (0, 0)] + [(padding, padding)] * len(dims))
         spans = [dilation * (r - 1) + 1 for r in w.shape[2:]]
-        windows = np.lib.stride_tricks.sliding_window_view(x, spans, dims)  # [N, C, places, window]
+        windows = np.lib.stride_tricks.sliding_window_view(x, spans, dims)  # [N, C, elements, window]
         windows = windows[(slice(None),) * 2 + (slice(None, None, stride),) * len(dims) + (slice(None, None, dilation),) * len(dims)]
         n, c, *places = windows.shape[: 2 + len(dims)]
         windows = windows.reshape(n, groups, c // groups, *places, *w.shape[2:])

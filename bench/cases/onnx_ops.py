@@ -154,7 +154,7 @@ class OnnxOps:
         shapes = [[size if i == axis % len(x.shape) else n for i, n in enumerate(x.shape)] for size in sizes]
         return [Value(self, name, shape) for name, shape in zip(names, shapes)]
 
-    # Pointwise.
+    # Elementwise.
 
     def sigmoid(self, x: Value) -> Value:
         return self.node("Sigmoid", [x], x.shape)

@@ -227,7 +227,7 @@ def inputs(form: Form, style: str, tiles: int) -> tuple[numpy.ndarray, numpy.nda
     a, b = _values(random, style, form.a, shape_a), _values(random, style, form.b, shape_b)
     c = _accumulators(random, style, form.accumulator, shape_c)
     if style == "cancel":
-        # Two places of a row hold opposite large values, the columns of B are constant: what is left was under their places.
+        # Two elements of a row hold opposite large values, the columns of B are constant: what is left was under their bits.
         b = numpy.broadcast_to(b[:, :, :1], shape_b).copy()
         for tile, row in itertools.product(range(tiles), range(form.rows)):
             first, second = random.choice(form.depth, 2, replace=False)

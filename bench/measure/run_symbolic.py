@@ -14,7 +14,7 @@ from .bundles import LIBRARY
 from .timing import Clock
 from .weft_runner import weft
 
-TOLERANCE = {"f16": 5e-3, "bf16": 2e-2, "f32": 1e-4}  # Relative L2 between the two: both round in other places.
+TOLERANCE = {"f16": 5e-3, "bf16": 2e-2, "f32": 1e-4}  # Relative L2 between the two: both round at other points.
 TORCH = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32}
 
 

@@ -1,7 +1,7 @@
 // What a session needs from a machine.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The interface between the launch program and a machine: the CPU, a CUDA card and the PTX emulator implement the
+// The interface between the launch program and a machine: the CPU, a CUDA GPU and the PTX emulator implement the
 // same verbs (load code, allocate, copy, dispatch, synchronise; and where they can, record and replay). One Device
 // belongs to one session; calls come from one thread at a time, but not always the same.
 #ifndef WEFT_DEVICE_H
@@ -34,7 +34,7 @@ struct DeviceCapabilities {
   bool hostMemory;  ///< Device addresses are host addresses: no staging, and the host may read after synchronise().
   unsigned workers; ///< Workers that run grid points side by side, for statistics.
   std::string_view architecture = "cpu"; ///< Of GPU code: "sm_90a".
-  int card = -1;                         ///< Number of the CUDA card whose memory kernels use as it is; -1: none.
+  int card = -1;                         ///< Number of the CUDA GPU whose memory kernels use as it is; -1: none.
   uint64_t memoryBytes = 0;              ///< Of the device; 0: it uses that of the machine.
 };
 
@@ -139,7 +139,7 @@ uint64_t nowNs();
 /// The CPU of this machine.
 std::unique_ptr<Device> createCpuDevice(const DeviceOptions &options);
 
-/// The device that `name` means ("cpu", "cuda:0", "emu:sm_90a"; EmulatorDevice.h tells the options), or an error that
+/// The device that `name` means ("cpu", "cuda:0", "emu:sm_90a"; EmulatorDevice.h lists the options), or an error that
 /// lists the devices there are.
 bundle::Error createDevice(std::string_view name, const DeviceOptions &options, std::unique_ptr<Device> &device);
 

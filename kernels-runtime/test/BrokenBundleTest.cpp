@@ -1,7 +1,7 @@
 // Bundles that must be refused.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Takes a good bundle, breaks one thing, makes the hashes right again, and expects the message that names the place;
+// Takes a good bundle, breaks one thing, makes the hashes right again, and expects the message that names the position;
 // each within milliseconds and without memory. Last, single-bit flips of everything: refused or harmless.
 #include "Repair.h"
 #include "TestBundles.h"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A weight is stored once, however many orders of it the kernels of a bundle's entries see; it is put in order when a
-// session needs it, on the host only for devices that compute there; a card does it by kernels of its own.
+// session needs it, on the host only for devices that compute there; a GPU does it by kernels of its own.
 #include "Memory/WeightOrder.h"
 #include "Cuda/CudaOrder.h"
 #include "Cuda/CudaTest.h"
@@ -156,7 +156,7 @@ TEST(ReorderWeight, AllOrdersOfAllElements) {
     }
 }
 
-/// Runs the card's kernel for `record` on what lies `offset` bytes behind an aligned address.
+/// Runs the GPU's kernel for `record` on what lies `offset` bytes behind an aligned address.
 static Bytes orderOnCard(emu::Emulator &card, uint32_t module, const WeightOrderRecord &record, const Bytes &stored,
                          uint64_t offset) {
   uint64_t from = 0, to = 0;

@@ -118,7 +118,7 @@ bool Compilation::writeProgram(ModuleOp kernel, const Device *gpu, llvm::StringR
   return bool(written);
 }
 
-/// Multiply-adds of all of a kernel's places: what the CPU would take for it.
+/// Multiply-adds of all of a kernel's elements: what the CPU would take for it.
 static double countOperations(ModuleOp kernel) {
   double count = 2;
   for (int64_t extent : plan::KernelToSchedule(kernel.lookupSymbol<func::FuncOp>("kernel")).extents)

@@ -1,4 +1,4 @@
-// What the compiler asks of the machine that it runs on: the one place beside tools/ that reads the environment.
+// What the compiler asks of the machine that it runs on: the one file beside tools/ that reads the environment.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef WEFT_LIB_COMPILER_ENVIRONMENT_H
 #define WEFT_LIB_COMPILER_ENVIRONMENT_H

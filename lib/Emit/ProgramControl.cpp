@@ -106,7 +106,7 @@ llvm::Error ProgramWriter::addLoopTurn(tg::LoopOp op, ArrayRef<BufferId> carried
   if (!results)
     return results.takeError();
   ArrayRef<BufferId> rest(*results);
-  // What is carried may be the piece or the condition too, so it is written last; and what one place carries on to
+  // What is carried may be the piece or the condition too, so it is written last; and what one position carries on to
   // another is put aside first.
   if (condition) {
     copyWhole(rest.front(), condition);

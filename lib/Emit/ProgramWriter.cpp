@@ -235,7 +235,7 @@ llvm::Expected<BufferId> ProgramWriter::addResult(OpResult result) {
   llvm::Expected<BufferId> memory = bufferOf(update.getData());
   if (!memory)
     return memory;
-  if (*memory != *buffer) // Nothing, if a run has both in one place. An output has no extents yet.
+  if (*memory != *buffer) // Nothing, if a run has both in one position. An output has no extents yet.
     entry.copy({*memory}, {*buffer}, entry.getSize(*memory));
   ++updates[buffer->value];
   return buffer;

@@ -29,7 +29,7 @@ static bool risesWith(AffineExpr place, AffineExpr axis) {
   return inLeft != inRight && risesWith(inLeft ? lhs : rhs, axis);
 }
 
-/// That ragged axes are within their extents, unless places past them leave the tensor, and narrow ones within their
+/// That ragged axes are within their extents, unless elements past them leave the tensor, and narrow ones within their
 /// tiles: `slacks` are the upper bounds that the guard has anyway, by coordinate (null: it needs none within the
 /// extents).
 static Constraints raggedBeyond(const Space &space, ArrayRef<AffineExpr> at, ArrayRef<AffineExpr> slacks) {
@@ -43,7 +43,7 @@ static Constraints raggedBeyond(const Space &space, ArrayRef<AffineExpr> at, Arr
     Constraints ragged = space.ragged(axis);
     if (!isBounded)
       llvm::append_range(result, ragged);
-    else if (space.atom(atom).isNarrow()) // Places past the end of its tile are the next one's, and in the tensor.
+    else if (space.atom(atom).isNarrow()) // Elements past the end of its tile are the next one's, and in the tensor.
       result.push_back(ragged.back());
   }
   return result;
@@ -73,8 +73,8 @@ Tile Kernelizer::loadElements(Value from, ArrayRef<AffineExpr> at, ArrayRef<Affi
     bool leavesBefore = !space.isNonNegative(place);
     if (leavesBefore)
       bounds.push_back({space.simplify(place)});
-    // Of padded places, and of windows that a dot sums over, both bounds are the tensor's own, as TMA has them, where
-    // axes are ragged: nobody reads what the dot makes of places past them.
+    // Of padded elements, and of windows that a dot sums over, both bounds are the tensor's own, as TMA has them, where
+    // axes are ragged: nobody reads what the dot makes of elements past them.
     AffineExpr slack = space.simplify(extent - 1 - place);
     bool isOwn = leavesBefore || (isForDot && isa<AffineBinaryOpExpr>(place));
     bool isWithin = space.isNonNegative(slack) && (!isOwn || space.ragged(place).empty());

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The lanes that the operands' coordinates have decide. If each has one lane of its own, and there is a lane of reduced
-// places, the tiles are [m, k] and [k, n]. Else (matrix times vector, depthwise convolutions, outer products,
+// elements, the tiles are [m, k] and [k, n]. Else (matrix times vector, depthwise convolutions, outer products,
 // dimensions that both operands read) products are summed element by element over all lanes, and along the reduced lane
 // at the end.
 #include "Kernelizer.h"
@@ -22,7 +22,7 @@ struct Product {
   Exprs domain;                         ///< Coordinates of the domain; null for reduction dimensions.
   SmallVector<unsigned> reductions;     ///< Domain dimensions that are reduced.
   SmallVector<Streamed> dims;           ///< How.
-  std::optional<unsigned> reduced;      ///< The lane of reduced places.
+  std::optional<unsigned> reduced;      ///< The lane of reduced elements.
   SmallVector<unsigned> lanes[2];       ///< Lanes of the operands, but for `reduced`.
   std::optional<AffineExpr> step;       ///< The one step of a fold that this is, in place of `dims`.
   std::optional<Tile> start;            ///< What products are added to.
@@ -54,7 +54,7 @@ Tile Kernelizer::operandAt(tg::ContractOp op, unsigned i, const Product &product
   return masked(operand, composed(op.getMap(i), domain), mask, zero);
 }
 
-/// Steps of the reduction dimensions, those of more than one place side by side in one lane; `unrolls`: those of the
+/// Steps of the reduction dimensions, those of more than one element side by side in one lane; `unrolls`: those of the
 /// longest only.
 static SmallVector<Streamed> planSteps(ArrayRef<AffineExpr> extents, ArrayRef<unsigned> reductions,
                                        ArrayRef<int64_t> stream, bool inFold, bool unrolls) {
@@ -78,8 +78,9 @@ static SmallVector<Streamed> planSteps(ArrayRef<AffineExpr> extents, ArrayRef<un
   return dims;
 }
 
-/// Steps of a contraction that another op of the kernel reads: the schedule's are of the anchor. A window goes place by
-/// place; of a longer sum, as many places along the last dimension as the threads can hold beside `own` elements.
+/// Steps of a contraction that another op of the kernel reads: the schedule's are of the anchor. A window goes element
+/// by element; of a longer sum, as many elements along the last dimension as the threads can hold beside `own`
+/// elements.
 static SmallVector<int64_t> planInnerSteps(tg::ContractOp op, ArrayRef<unsigned> reductions, int64_t own,
                                            int64_t threads) {
   constexpr int64_t placesPerThread = 32, leastPlaces = 64;
@@ -99,7 +100,7 @@ static SmallVector<int64_t> planInnerSteps(tg::ContractOp op, ArrayRef<unsigned>
 /// The reduction dimensions' steps and their lane.
 void Kernelizer::planProduct(tg::ContractOp op, Product &product) {
   tg::Dims extents = op.getDomainExtents();
-  if (std::optional<AffineExpr> step = foldStep(op)) { // This step's places and no loop.
+  if (std::optional<AffineExpr> step = foldStep(op)) { // This step's elements and no loop.
     product.step = step;
     SmallVector<unsigned> lanes = space.lanesOf(*step);
     if (!lanes.empty())
@@ -140,7 +141,7 @@ void Kernelizer::planProduct(tg::ContractOp op, Product &product) {
     dim.lane = *product.reduced;
 }
 
-/// The places of each GEMM of a step: those of unrolled dimensions one after the other.
+/// The elements of each GEMM of a step: those of unrolled dimensions one after the other.
 static SmallVector<Exprs> unrollPlaces(ArrayRef<Streamed> dims, ArrayRef<AffineExpr> places) {
   SmallVector<Exprs> all{Exprs(places)};
   for (auto [i, dim] : llvm::enumerate(dims)) {
@@ -219,7 +220,7 @@ static std::optional<int64_t> countTaps(ArrayRef<Streamed> dims) {
 }
 
 /// The terms along what is contiguous in memory come first, and are a loop where there is one: those that are unrolled
-/// then go along a dimension of which a thread has neighbouring places, which have most of what they read in common.
+/// then go along a dimension of which a thread has neighbouring elements, which have most of what they read in common.
 void Kernelizer::orderTaps(tg::ContractOp op, Product &product) {
   if (product.step || product.dims.size() < 2 || tg::isInner(op) || !countTaps(product.dims))
     return;
@@ -248,7 +249,7 @@ void Kernelizer::stageWindow(tg::ContractOp op, Product &product, int64_t elemen
   std::optional<int64_t> taps = product.step ? std::nullopt : countTaps(product.dims);
   if (!taps || *taps < 2 || *taps > tg::mostTerms || !tg::isInner(op) || current != &root || schedule.getPersistent())
     return;
-  if (tg::findAnchor(*op->getBlock())) // In front of a GEMM each tile has its own places, and its steps their warps.
+  if (tg::findAnchor(*op->getBlock())) // In front of a GEMM each tile has its own elements, and its steps their warps.
     return;
   SmallVector<StagedInput *> inputs;
   for (unsigned i : {0u, 1u}) {
@@ -357,8 +358,8 @@ static Type multiplicandOf(Type lhs, Type rhs, Type accumulator) {
   return lhs == rhs && isNarrow ? lhs : accumulator;
 }
 
-/// How many places of `lane` are within extents and tiles, if `places` have it from narrow tiles, or from one tile of a
-/// whole, shorter dimension.
+/// How many elements of `lane` are within extents and tiles, if `places` have it from narrow tiles, or from one tile of
+/// a whole, shorter dimension.
 std::optional<int64_t> Kernelizer::livePlaces(ArrayRef<AffineExpr> places, unsigned lane) const {
   int64_t live = 0, whole = space.lane(lane).extent;
   for (unsigned i : space.atomsOf(places)) {
@@ -429,8 +430,8 @@ Tile Kernelizer::contractByDot(tg::ContractOp op, const Product &product) {
   return {sums[0], result};
 }
 
-/// Terms of so many elements for all threads whose operands fit beside sums and addresses: those of 25 places by 4 f32
-/// elements a thread, 512 threads, spill 2 KB of 128 registers (on sm_90a 16.4 us, by rows 7.4).
+/// Terms of so many elements for all threads whose operands fit beside sums and addresses: those of 25 elements by 4
+/// f32 elements a thread, 512 threads, spill 2 KB of 128 registers (on sm_90a 16.4 us, by rows 7.4).
 static int64_t countTogether(tg::ContractOp op, int64_t elements, int64_t threads) {
   constexpr int64_t registersOfSm = 65536, mostRegisters = 255, others = 32, least = 9;
   int64_t bytes = 0;

@@ -4,7 +4,7 @@
 // The coordinates at which a result is wanted say at which ones `finish` wants the states, and those at which ones
 // `update` wants the states before: found first, by walking maps, since a loop's state must be known before its body.
 // Each state is wanted at one set of coordinates, or the fold is refused. Values of `update` belong to the loop, even
-// where their coordinates do not mention the step. Its reductions of the streamed dimension see one step's places.
+// where their coordinates do not mention the step. Its reductions of the streamed dimension see one step's elements.
 #include "Kernelizer.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -14,7 +14,7 @@ using namespace mlir;
 
 namespace weft::kernelize {
 
-/// The coordinates of the operand of an op with maps; reduced places are 0, which no state depends on.
+/// The coordinates of the operand of an op with maps; reduced indices are 0, which no state depends on.
 static Exprs operandPlaces(tg::TileOpInterface op, unsigned operand, ArrayRef<AffineExpr> at) {
   AffineMap result = *op.getResultMap(0), map = *op.getOperandMap(operand);
   Exprs domain(map.getNumDims(), getAffineConstantExpr(0, op.getContext()));
@@ -63,8 +63,8 @@ Tile Kernelizer::state(BlockArgument argument, ArrayRef<AffineExpr> at) {
   return it->second.second;
 }
 
-/// The streamed dimension's step: the schedule's first, in a lane between those of rows and columns. Fewer places keep
-/// room for a matrix instruction, of which the first ones are live.
+/// The streamed dimension's step: the schedule's first, in a lane between those of rows and columns. Fewer elements
+/// keep room for a matrix instruction, of which the first ones are live.
 Streamed Kernelizer::planFold(tg::FoldOp op) {
   constexpr int64_t defaultStep = 64, instruction = 16;
   AffineExpr extent = op.getExtent().getResult(0);
@@ -107,8 +107,8 @@ bool Kernelizer::findAllStates(tg::FoldOp op, unsigned result, ArrayRef<AffineEx
   return true;
 }
 
-/// The states for `result` at `at`, and for the other results at the same places, so that one loop serves all of them.
-/// Empty if a state would be used at two places.
+/// The states for `result` at `at`, and for the other results at the same positions, so that one loop serves all of
+/// them. Empty if a state would be used at two points.
 Kernelizer::StatePlaces Kernelizer::planStates(tg::FoldOp op, unsigned result, ArrayRef<AffineExpr> at) {
   StatePlaces states(op.getUpdate().front().getNumArguments());
   if (!findAllStates(op, result, at, states))

@@ -1,10 +1,10 @@
-// Bounds of a fold's steps that are data: where a mask compares places of the stream with numbers in memory.
+// Bounds of a fold's steps that are data: where a mask compares positions of the stream with numbers in memory.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A condition p <= last[r floordiv G] (p the place of the stream, r a row of the tile, G the rows of a table's entry,
-// see weft-bound-masks) holds for no row of the tile beyond the greatest entry that the tile's rows have. A tile of T
-// rows has at most ceil((T - 1) / G) + 1 entries: those of its rows 0, G, 2 G, .., T - 1. They are read one by one, as
-// numbers (tk.load_index), so that every warp knows them, whatever its role.
+// A condition p <= last[r floordiv G] (p the position of the stream, r a row of the tile, G the rows of a table's
+// entry, see weft-bound-masks) holds for no row of the tile beyond the greatest entry that the tile's rows have. A tile
+// of T rows has at most ceil((T - 1) / G) + 1 entries: those of its rows 0, G, 2 G, .., T - 1. They are read one by
+// one, as numbers (tk.load_index), so that every warp knows them, whatever its role.
 #include "Kernelizer.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "weft/Dialect/TileKernel/IR/ScalarOps.h"
@@ -15,7 +15,7 @@ namespace weft::kernelize {
 
 /// The most numbers that one bound is made of.
 static constexpr int64_t mostNumbers = 8;
-/// Numbers are any (2^63 - 1 for "no limit"), and tk.load_index gives at most 2^30. Places of fewer than 2^28, with
+/// Numbers are any (2^63 - 1 for "no limit"), and tk.load_index gives at most 2^30. Positions of fewer than 2^28, with
 /// what is added to them, are the same to all of those, and sums do not overflow 32 bits.
 static constexpr int64_t mostOffset = int64_t(1) << 28;
 
@@ -67,7 +67,7 @@ Value Kernelizer::numberOf(AffineExpr expr) {
     return arith::AddIOp::create(builder, lhs, rhs);
   case AffineExprKind::Mul:
     return arith::MulIOp::create(builder, lhs, rhs);
-  case AffineExprKind::FloorDiv: // Places of tensors are not negative.
+  case AffineExprKind::FloorDiv: // Positions of tensors are not negative.
     return arith::DivUIOp::create(builder, lhs, rhs);
   case AffineExprKind::Mod:
     return arith::RemUIOp::create(builder, lhs, rhs);
@@ -77,7 +77,7 @@ Value Kernelizer::numberOf(AffineExpr expr) {
 }
 
 namespace {
-/// The axis of rows that the places of a table depend on, and how many rows share an entry.
+/// The axis of rows that the indices of a table depend on, and how many rows share an entry.
 struct Rows {
   std::optional<unsigned> axis;
   int64_t divisor = 1;

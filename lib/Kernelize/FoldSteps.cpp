@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A `select` of -inf whose masking leaves the states alone (weft/Dialect/TileGraph/IR/FoldMask.h) is asked for at the
-// tile's coordinates, the streamed place being unknown. Comparisons of index forms in its condition say c >= 0, c a sum
-// of axes, where a place is kept. Let R be the greatest value of the rest of c over the tile and a the coefficient of
-// the streamed place p, of which step j holds j * T .. j * T + T - 1: then nothing is kept unless j <= R / (-a T) if a
-// < 0, or j >= (-R + a - 1) / (a T) if a > 0, rounded down.
+// tile's coordinates, the streamed position being unknown. Comparisons of index forms in its condition say c >= 0, c a
+// sum of axes, where a position is kept. Let R be the greatest value of the rest of c over the tile and a the
+// coefficient of the streamed position p, of which step j holds j * T .. j * T + T - 1: then nothing is kept unless j
+// <= R / (-a T) if a < 0, or j >= (-R + a - 1) / (a T) if a > 0, rounded down.
 #include "Kernelizer.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Remarks.h"
@@ -136,7 +136,7 @@ void Kernelizer::findConditions(Value condition, ArrayRef<AffineExpr> at, bool i
   }
 }
 
-/// Conditions under which the masks of `op` keep a place, from what `value` at `at` is made of.
+/// Conditions under which the masks of `op` keep a position, from what `value` at `at` is made of.
 void Kernelizer::findMasks(tg::FoldOp op, Value value, ArrayRef<AffineExpr> at, AffineExpr step, MaskForms &forms,
                            std::set<Key> &seen) {
   Operation *made = value.getDefiningOp();

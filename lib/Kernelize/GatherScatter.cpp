@@ -1,4 +1,4 @@
-// tg.gather: index tiles become coordinates. tg.scatter: each place of the result looks for the updates that hit it.
+// tg.gather: index tiles become coordinates. tg.scatter: each element of the result looks for the updates that hit it.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A scatter's result at p is data[p], then for all updates d in row-major order with data_map(d)[indices] = p the
@@ -116,7 +116,7 @@ Tile Kernelizer::scatter(tg::ScatterOp op, ArrayRef<AffineExpr> at) {
     Exprs update = place;
     for (auto [d, counter] : llvm::zip_equal(looped, places))
       update[d] = counter;
-    // Results of the map that are functions of the domain must give the place.
+    // Results of the map that are functions of the domain must give the index.
     Constraints conditions = bounds;
     for (auto [expr, coordinate] : llvm::zip_equal(dataMap.getResults(), at))
       if (!isa<AffineSymbolExpr>(expr))

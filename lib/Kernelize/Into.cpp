@@ -1,9 +1,9 @@
-// Results that are stored into memory of the caller's, at places that an operand has.
+// Results that are stored into memory of the caller's, at indices that an operand has.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The kernel is planned over its result, the new rows. Where a place of that is stored is known at the store alone: its
-// coordinates as the updates', and of these by the scatter's maps those of the memory, some of which are read from the
-// indices. A place outside of the memory is not stored.
+// The kernel is planned over its result, the new rows. Where an element of that is stored is known at the store alone:
+// its coordinates as the updates', and of these by the scatter's maps those of the memory, some of which are read from
+// the indices. An index outside of the memory is not stored.
 #include "Kernelizer.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "weft/Target/KernelAttributes.h"

@@ -7,9 +7,9 @@
 // values that do not depend on a loop are computed before it.
 //
 // Where an axis runs past its extent, a tile holds anything (loads never leave their tensor: they are guarded, with
-// zero outside). Whoever combines places along an axis asks for `masked` tiles.
+// zero outside). Whoever combines elements along an axis asks for `masked` tiles.
 //
-// Errors are emitted at the op; the recursion goes on with a tile of zeros, and `hasFailed` tells.
+// Errors are emitted at the op; the recursion goes on with a tile of zeros, and `hasFailed` says so.
 #ifndef WEFT_LIB_KERNELIZE_KERNELIZER_H
 #define WEFT_LIB_KERNELIZE_KERNELIZER_H
 
@@ -52,20 +52,20 @@ struct Scope {
 /// A reduced dimension and how a loop goes through it.
 struct Streamed {
   mlir::AffineExpr extent;
-  int64_t step;            ///< Places of one step, a power of two if they are side by side.
+  int64_t step;            ///< Elements of one step, a power of two if they are side by side.
   unsigned lane = 0;       ///< If step > 1.
   int64_t divisor = 1;     ///< Of the lane, which may hold several dimensions.
-  bool isUnrolled = false; ///< The places of a step, any number, are gone through one by one.
+  bool isUnrolled = false; ///< The elements of a step, any number, are gone through one by one.
 };
 
 /// A box of an argument in shared memory, zeros where it leaves the tensor.
 struct StagedInput {
   mlir::BlockArgument argument;
-  Exprs low;                        ///< Its first place.
-  llvm::SmallVector<unsigned> dims; ///< The argument's, by dimension of the buffer; along others it has one place.
+  Exprs low;                        ///< Its first position.
+  llvm::SmallVector<unsigned> dims; ///< The argument's, by dimension of the buffer; along others it has one element.
   llvm::SmallVector<int64_t> shape; ///< Of the buffer: powers of two.
   mlir::Value buffer;
-  int64_t slots = 1; ///< Room behind the box for places past the end of an axis.
+  int64_t slots = 1; ///< Room behind the box for elements past the end of an axis.
 };
 
 /// Type of an element in a register tile: as stored, in at least 8 bits, except that booleans are i1.
@@ -113,21 +113,22 @@ private:
     mlir::AffineExpr first;
     mlir::Value offset; ///< Of the loop's turns, which go from 0 on.
   };
-  /// factor * place + the sum of `rest` + most >= 0, for the greatest value of what is not the place.
+  /// factor * position + the sum of `rest` + most >= 0, for the greatest value of what is not the position.
   struct StepBound {
     int64_t factor = 0, most = 0;
     llvm::SmallVector<std::pair<mlir::Value, int64_t>> rest;
-    std::optional<int64_t> mostPlaces; ///< It is a bound for streams of fewer places.
+    std::optional<int64_t> mostPlaces; ///< It is a bound for streams of fewer positions.
   };
 
-  /// rest + sign * data[places] >= 0; the places do not depend on the fold's.
+  /// rest + sign * data[indices] >= 0; the indices do not depend on the fold's.
   struct DataForm {
     mlir::AffineExpr rest;
     mlir::BlockArgument data;
     Exprs places;
     int64_t sign;
   };
-  /// What holds wherever a mask keeps a place: sums of axes that are at least 0, and the same with numbers from memory.
+  /// What holds wherever a mask keeps a position: sums of axes that are at least 0, and the same with numbers from
+  /// memory.
   struct MaskForms {
     Exprs affine;
     llvm::SmallVector<DataForm> data;
@@ -161,9 +162,9 @@ private:
     mlir::BlockArgument indices;
   };
   struct TilePart {
-    Exprs places; ///< Of the reduction's result: the part, and the tile's other places.
+    Exprs places; ///< Of the reduction's result: the part, and the tile's other elements.
     mlir::AffineExpr reduced;
-    unsigned lane; ///< Of the tile; its places are those of the part.
+    unsigned lane; ///< Of the tile; its elements are those of the part.
   };
   std::optional<TilePart> findTilePart(tg::ReduceOp op);
   bool storeParts(mlir::Value result, mlir::Value buffer);
@@ -200,7 +201,7 @@ private:
   mlir::Value index(mlir::AffineExpr expr);
   /// for counter = 0 .. count - 1, or the part of it in `range`; no loop if that is one turn.
   Scalars loop(mlir::AffineExpr count, mlir::ValueRange init, LoopBody body, StepRange range = {});
-  /// One flat loop over the steps through `dims`. `mask` says where the places are within the extents.
+  /// One flat loop over the steps through `dims`. `mask` says where the elements are within the extents.
   Scalars stream(llvm::ArrayRef<Streamed> dims, mlir::ValueRange init, StreamBody body, StepRange range = {});
 
   // Access.cpp: global memory.
@@ -212,7 +213,7 @@ private:
   Tile loadElements(mlir::Value source, llvm::ArrayRef<mlir::AffineExpr> at, llvm::ArrayRef<mlir::AffineExpr> extents,
                     const Constraints &mask, mlir::TypedAttr fill, mlir::Type element);
   void store(const Tile &tile, mlir::Value target, llvm::ArrayRef<mlir::AffineExpr> at, mlir::Type element);
-  /// Into.cpp: where in the caller's memory a place of the result is, and that it is within.
+  /// Into.cpp: where in the caller's memory an element of the result is, and that it is within.
   std::pair<Exprs, std::optional<Tile>> placesInto(llvm::ArrayRef<mlir::AffineExpr> at);
   void readInto();
 
@@ -268,7 +269,7 @@ private:
   // StagedInputs.cpp
   struct BoxSide {
     mlir::AffineExpr low;
-    int64_t last, lastOfTile; ///< Places behind `low`: within the extents, and where a tile runs past them.
+    int64_t last, lastOfTile; ///< Positions behind `low`: within the extents, and where a tile runs past them.
   };
   std::optional<std::pair<mlir::BlockArgument, Exprs>> throughToMemory(mlir::Value value,
                                                                        llvm::ArrayRef<mlir::AffineExpr> at);
@@ -295,7 +296,7 @@ private:
   Tile scanByLoop(tg::ScanOp op, llvm::ArrayRef<mlir::AffineExpr> at);
   Tile topK(tg::TopKOp op, unsigned result, llvm::ArrayRef<mlir::AffineExpr> at);
   llvm::SmallVector<Tile> sorted(tg::TopKOp op, llvm::ArrayRef<mlir::AffineExpr> at, const struct Order &order);
-  /// The lane that holds `extent` places of an axis, if `place` is such an axis.
+  /// The lane that holds `extent` elements of an axis, if `place` is such an axis.
   std::optional<unsigned> wholeLane(mlir::AffineExpr place, mlir::AffineExpr extent);
 
   // Fold.cpp
@@ -364,11 +365,12 @@ private:
   llvm::SmallVector<int64_t> sinkDivisors;
   Exprs sinkPlaces; ///< Of the results that are being stored.
   llvm::SmallVector<unsigned> reductionLanes;
-  /// Of folds under way: the tiles of block arguments at their coordinates, the scope of a region, the step's places.
+  /// Of folds under way: the tiles of block arguments at their coordinates, the scope of a region, the step's
+  /// positions.
   llvm::DenseMap<mlir::Value, std::pair<Exprs, Tile>> states;
   llvm::DenseMap<mlir::Block *, Scope *> regionScopes;
   llvm::DenseMap<mlir::Operation *, mlir::AffineExpr> foldPlaces;
-  /// Folds that have run, and in which scope: results at the same places share the loop.
+  /// Folds that have run, and in which scope: results at the same positions share the loop.
   struct DoneFold {
     Scope *scope = nullptr;
     mlir::AffineExpr part;
@@ -395,7 +397,7 @@ private:
   mlir::Location loc;
 };
 
-/// Extents of the smallest power of two that holds `extent` places.
+/// Extents of the smallest power of two that holds `extent` elements.
 int64_t roundUpToPowerOf2(int64_t extent);
 
 } // namespace weft::kernelize

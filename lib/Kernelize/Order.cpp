@@ -1,8 +1,8 @@
 // tg.scan and tg.top_k: along an axis that lies whole in the tile.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An exclusive scan is the inclusive scan of the operand moved by one place, with the identity at the start. A scan
-// whose axis is in no tile (or is read through a view) is computed as what it says: each place combines the places
+// An exclusive scan is the inclusive scan of the operand moved by one element, with the identity at the start. A scan
+// whose axis is in no tile (or is read through a view) is computed as what it says: each element combines the elements
 // before it.
 #include "Order.h"
 #include "Kernelizer.h"

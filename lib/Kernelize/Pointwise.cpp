@@ -1,4 +1,4 @@
-// Pointwise ops, and values that are made of indices and constants.
+// Elementwise ops, and values that are made of indices and constants.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Kernelizer.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -62,7 +62,7 @@ Tile Kernelizer::iota(tg::IotaOp op, ArrayRef<AffineExpr> at) {
   });
 }
 
-/// entries[place]; the last one beyond.
+/// entries[index]; the last one beyond.
 Tile Kernelizer::choose(AffineExpr place, ArrayRef<Tile> entries) {
   if (auto constant = tg::getConstant(place); constant && *constant >= 0 && *constant < int64_t(entries.size()))
     return entries[*constant];

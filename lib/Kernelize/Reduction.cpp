@@ -24,7 +24,7 @@ SmallVector<Streamed> Kernelizer::planReduction(Operation *op, ArrayRef<int64_t>
   SmallVector<unsigned> taken = space.lanesOf(kept);
   SmallVector<Streamed> result;
   for (auto [i, axis] : llvm::enumerate(axes)) {
-    // A reduced dimension that the results have goes by their tile, in the same lane: equal places then are equal
+    // A reduced dimension that the results have goes by their tile, in the same lane: equal elements then are equal
     // tiles.
     std::optional<unsigned> sink = access.findAlong(op, axis);
     int64_t step = sink                              ? schedule.getTile()[*sink]

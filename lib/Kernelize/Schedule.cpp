@@ -10,7 +10,7 @@ tg::ScheduleAttr makeSimpleSchedule(func::FuncOp kernel) {
   auto domain = cast<RankedTensorType>(kernel.getBody().front().getTerminator()->getOperand(0).getType());
   tg::Dims dims = tg::getDims(domain);
   SmallVector<int64_t> tile(dims.size(), 1), stream;
-  int64_t left = 1024, limit = 1024; // Places of the tile still to give; most of one dimension.
+  int64_t left = 1024, limit = 1024; // Elements of the tile still to give; most of one dimension.
   kernel.walk([&](tg::ContractOp) {
     left = 64 * 64;
     limit = 64;

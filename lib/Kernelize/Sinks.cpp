@@ -278,8 +278,8 @@ static std::optional<SmallVector<int64_t>> findOrder(Value whole, Value result) 
                              [&](int64_t d) -> int64_t { return llvm::find(other->order, d) - other->order.begin(); });
 }
 
-/// The tile's places along what is cut must be a part: all along inner dimensions, and 1 outside of one that is cut.
-/// What is reduced is then at places of the domain, so that it is computed once for all results.
+/// The tile's elements along what is cut must be a part: all along inner dimensions, and 1 outside of one that is cut.
+/// What is reduced is then at indices of the domain, so that it is computed once for all results.
 std::optional<Kernelizer::TilePart> Kernelizer::findTilePart(tg::ReduceOp op) {
   std::optional<tg::TileParts> parts = sinkPlaces.empty() ? std::nullopt : tg::findTileParts(op);
   std::optional<SmallVector<int64_t>> order =
@@ -329,7 +329,7 @@ bool Kernelizer::storeParts(Value result, Value buffer) {
   return true;
 }
 
-/// A result after the first: along each dimension at the place of the domain's that it runs along; what the domain
+/// A result after the first: along each dimension at the index of the domain's that it runs along; what the domain
 /// lacks is gone through in a loop.
 void Kernelizer::storeFurther(unsigned number, ArrayRef<AffineExpr> at) {
   constexpr int64_t placesOfStep = 256;

@@ -4,9 +4,9 @@
 // A *lane* is a dimension that tiles can have; its extent is a power of two. Lanes are ordered by a key, and a tile has
 // its lanes in that order. An *atom* is what the symbols of a coordinate stand for:
 //   scalar  an `index` value: a tile number, a loop counter, a symbol of the kernel
-//   lane    the place along a lane
-//   axis    base * tile + (lane floordiv divisor) mod tile: the places of a tile along a tensor's or a reduced
-//   dimension; a lane has as many places of a tile that is no power of two as the next power has (*narrow*)
+//   lane    the position along a lane
+//   axis    base * tile + (lane floordiv divisor) mod tile: the elements of a tile along a tensor's or a reduced
+//   dimension; a lane has as many elements of a tile that is no power of two as the next power has (*narrow*)
 //   index   a tile of integers, for gathers
 // Atoms take values in [0, extent) for the purposes of simplification; an axis whose extent its tile does not divide is
 // *ragged*, as is a narrow one, and what its tile holds past the end is nobody's concern, or masked explicitly.
@@ -41,7 +41,7 @@ struct Atom {
   int64_t tile = 1, divisor = 1;
   llvm::SmallVector<unsigned> lanes; ///< Of a lane and of an axis one; of an index those of its tile.
 
-  /// Places of the lane that an axis has, and whether they are more than those of the tile.
+  /// Elements of the lane that an axis has, and whether they are more than those of the tile.
   int64_t getPlaces() const { return int64_t(llvm::PowerOf2Ceil(uint64_t(tile))); }
   bool isNarrow() const { return kind == Kind::Axis && getPlaces() != tile; }
 };

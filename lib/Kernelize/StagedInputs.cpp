@@ -1,9 +1,9 @@
-// Inputs that a CTA reads several times at places that overlap, fetched once: the box of all places goes to shared
-// memory, zeros where it leaves the tensor, and each reading is a place of the buffer.
+// Inputs that a CTA reads several times at elements that overlap, fetched once: the box of all elements goes to shared
+// memory, zeros where it leaves the tensor, and each reading is a position of the buffer.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The terms of a window in front of a reduction, say, whose CTA has whole images of a few channels: from global memory
-// each term of each place asks the L1 for another line, one tag a clock, and each has a predicate. And the weights of
+// each term of each element asks the L1 for another line, one tag a clock, and each has a predicate. And the weights of
 // all terms, which come from DRAM, are under way together with the image.
 #include "Kernelizer.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -14,8 +14,8 @@ using namespace mlir;
 
 namespace weft::kernelize {
 
-/// The argument, and where in it, that `value` is at these places, through views that move all elements and one pad
-/// with zeros: places outside the argument are zero.
+/// The argument, and where in it, that `value` is at these positions, through views that move all elements and one pad
+/// with zeros: positions outside the argument are zero.
 std::optional<std::pair<BlockArgument, Exprs>> Kernelizer::throughToMemory(Value value, ArrayRef<AffineExpr> at) {
   Exprs places = canonical(value, at);
   bool isPadded = false;
@@ -27,13 +27,13 @@ std::optional<std::pair<BlockArgument, Exprs>> Kernelizer::throughToMemory(Value
         return std::nullopt;
       places = throughPad(pad, places).first;
       isPadded = true;
-    } else if (isa<tg::TransposeOp>(op) || (isa<tg::ReshapeOp>(op) && !isPadded)) { // Zeros have no place in a reshape.
+    } else if (isa<tg::TransposeOp>(op) || (isa<tg::ReshapeOp>(op) && !isPadded)) { // Zeros cannot be reshaped.
       places = *throughView(op, places);
     } else {
       return std::nullopt;
     }
     value = op->getOperand(0);
-    if (!isPadded) // Else what is next to the only place of a dimension is zero.
+    if (!isPadded) // Else what is next to the only element of a dimension is zero.
       places = canonical(value, places);
   }
   auto argument = dyn_cast<BlockArgument>(value);
@@ -42,7 +42,8 @@ std::optional<std::pair<BlockArgument, Exprs>> Kernelizer::throughToMemory(Value
   return std::pair(argument, places);
 }
 
-/// From where on and how far the places along one dimension go: `reads` differ by constants, and each is a sum of axes.
+/// From where on and how far the elements along one dimension go: `reads` differ by constants, and each is a sum of
+/// axes.
 std::optional<Kernelizer::BoxSide> Kernelizer::planSide(ArrayRef<AffineExpr> reads) {
   AffineExpr first = reads.front();
   int64_t least = 0, most = 0;
@@ -72,7 +73,7 @@ std::optional<Kernelizer::BoxSide> Kernelizer::planSide(ArrayRef<AffineExpr> rea
   return side;
 }
 
-/// The box of an argument that holds all of `reads`, where it is small and its places are read often: `elements` by
+/// The box of an argument that holds all of `reads`, where it is small and its elements are read often: `elements` by
 /// each read.
 std::optional<StagedInput> Kernelizer::planBox(BlockArgument argument, ArrayRef<Exprs> reads, int64_t elements) {
   constexpr int64_t mostBytes = 64 << 10, leastReads = 1;
@@ -96,7 +97,7 @@ std::optional<StagedInput> Kernelizer::planBox(BlockArgument argument, ArrayRef<
     staged.dims.push_back(d);
     staged.shape.push_back(extent);
   }
-  staged.slots = last / places + 1; // Places past the end of a ragged axis are read, too.
+  staged.slots = last / places + 1; // Elements past the end of a ragged axis are read, too.
   int64_t bytes = places * held.getIntOrFloatBitWidth() / 8;
   if (staged.dims.empty() || bytes * staged.slots > mostBytes || int64_t(reads.size()) * elements < leastReads * places)
     return std::nullopt;

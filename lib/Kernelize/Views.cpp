@@ -83,14 +83,14 @@ Tile Kernelizer::pad(tg::PadOp op, ArrayRef<AffineExpr> at) {
 Tile Kernelizer::concat(tg::ConcatOp op, ArrayRef<AffineExpr> at) {
   size_t axis = op.getAxis();
   AffineExpr end = space.constant(0);
-  SmallVector<std::pair<Tile, AffineExpr>> parts; // With the places left before the part's end.
+  SmallVector<std::pair<Tile, AffineExpr>> parts; // With the elements left before the part's end.
   for (Value input : op.getInputs()) {
     AffineExpr begin = end, extent = tg::getDim(input.getType(), axis);
     end = space.simplify(end + extent);
     if (tg::getConstant(extent) == 0)
       continue;
     Exprs places(at);
-    // One place wherever it is asked for: it is computed once, not for each coordinate.
+    // One position wherever it is asked for: it is computed once, not for each coordinate.
     places[axis] = tg::getConstant(extent) == 1 ? space.constant(0) : space.simplify(at[axis] - begin);
     // Parts that these coordinates cannot reach.
     if (space.isNonNegative(begin - 1 - at[axis]) || space.isNonNegative(at[axis] - end))

@@ -176,7 +176,7 @@ OwningOpRef<tg::DecisionsOp> DecisionNotes::write(ModuleOp planned, const Decisi
   return decisions;
 }
 
-/// Kernels are planned side by side: their remarks go by the kernels' places, each kernel's as they came; those that
+/// Kernels are planned side by side: their remarks go by the kernels' positions, each kernel's as they came; those that
 /// name no kernel go by what they say, so that two compiles give equal bytes.
 void DecisionNotes::append(ModuleOp planned, tg::DecisionsOp decisions) {
   llvm::StringMap<size_t> place;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Edges are known by nodes and ops of the program, levels by those of planned kernels: equal kernels are one, named
-// after the first, and their ops were rewritten. An edge is found by its kernel, its node's place among the nodes of
+// after the first, and their ops were rewritten. An edge is found by its kernel, its node's position among the nodes of
 // its dispatch, and the names of both ops.
 #ifndef WEFT_LIB_PIPELINES_EDGELEVELS_H
 #define WEFT_LIB_PIPELINES_EDGELEVELS_H

@@ -158,8 +158,8 @@ private:
                                  /*turns=*/false);
   }
 
-  static constexpr int64_t leastShared = 16 << 10; ///< For which the planner is asked.
-  static constexpr int64_t leastDepth = 64;        ///< Of a matrix product's step: 128 bytes of 16-bit elements.
+  static constexpr int64_t leastShared = 16 << 10;                  ///< For which the planner is asked.
+  static constexpr int64_t leastDepth = 64;                         ///< Of a GEMM's step: 128 bytes of 16-bit elements.
   static constexpr unsigned leastRegisters = 96, registerStep = 24; ///< For which the planner is asked.
 
   ModuleOp module;

@@ -80,7 +80,7 @@ void buildPlanSchedulesPipeline(OpPassManager &pm, const GpuOptions &options) {
   pm.nest<ModuleOp>().addPass(createPlanGpu(options));
 }
 
-/// From a kernel to places in shared memory. In this order: Plan (where `plans`), Kernelize, Schedule; docs/gpu.md
+/// From a kernel to offsets in shared memory. In this order: Plan (where `plans`), Kernelize, Schedule; docs/gpu.md
 /// lists the passes.
 static void addTiling(OpPassManager &kernel, const GpuOptions &options, Tiles tiles, bool plans) {
   OpPassManager planning(ModuleOp::getOperationName()), tiling(ModuleOp::getOperationName());

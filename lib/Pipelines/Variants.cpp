@@ -152,7 +152,7 @@ double predictProgram(ModuleOp planned, ArrayRef<int64_t> symbols, const Device 
 
 //===--- Many programs as one ---===//
 
-/// A kernel's text without what only tells of it.
+/// A kernel's text without what only describes it.
 static std::string fingerprint(ModuleOp kernel) {
   OwningOpRef<ModuleOp> copy = kernel.clone();
   Operation *module = copy->getOperation();

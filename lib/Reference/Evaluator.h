@@ -33,7 +33,7 @@ public:
   /// `environment`.
   Results evaluateBlock(mlir::Block &block, Environment &environment);
 
-  /// Records the first error, with the op's name and place, and fails.
+  /// Records the first error, with the op's name and position, and fails.
   llvm::LogicalResult fail(mlir::Operation *op, const llvm::Twine &cause);
   llvm::StringRef error() const { return message; }
   void setError(const llvm::Twine &cause);
@@ -62,7 +62,7 @@ private:
 
   int64_t workLeft;
   std::string message;
-  std::optional<std::pair<int64_t, int64_t>> stream; ///< The places of the part of a fold that is being evaluated.
+  std::optional<std::pair<int64_t, int64_t>> stream; ///< The elements of the part of a fold that is being evaluated.
 };
 
 // Each evaluates `op` if it belongs to the family and returns none otherwise.

@@ -32,7 +32,7 @@ public:
   }
 
   /// Element offset in the data of point `point`. An index counts from the end if negative; what is still out of bounds
-  /// is clamped, or gives none. A place that the map itself puts out of bounds gives none, and sets `isInvalid`.
+  /// is clamped, or gives none. An index that the map itself puts out of bounds gives none, and sets `isInvalid`.
   std::optional<int64_t> offset(ArrayRef<int64_t> point, bool clamp, bool &isInvalid) const {
     SmallVector<int64_t, 4> values;
     for (const Access &access : indexAccess) {

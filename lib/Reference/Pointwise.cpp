@@ -1,4 +1,4 @@
-// Pointwise ops: each runs its own scalar definition, in f64 for floats.
+// Elementwise ops: each runs its own scalar definition, in f64 for floats.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Evaluator.h"
 #include "Index.h"

@@ -36,7 +36,7 @@ Results Evaluator::evaluatePart(tg::FoldOp fold, Environment &environment) {
   return evaluateBlock(finish, environment);
 }
 
-/// The parts one after the other; the places of the others are left out of what reduces the stream.
+/// The parts one after the other; the elements of the others are left out of what reduces the stream.
 Results Evaluator::evaluateFold(tg::FoldOp fold, Environment &environment) {
   if (!fold.getParts())
     return evaluatePart(fold, environment);

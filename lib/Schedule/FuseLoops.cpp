@@ -30,7 +30,7 @@ bool isReadOnly(Value buffer) {
   return llvm::all_of(buffer.getUsers(), [](Operation *user) { return isa<tk::LoadOp>(user); });
 }
 
-/// Whether `op` does the same at an earlier place, and nothing that others see.
+/// Whether `op` does the same at an earlier position, and nothing that others see.
 bool isMovable(Operation *op) {
   auto isPlain = [](Operation *inner) {
     if (auto load = dyn_cast<tk::LoadOp>(inner))

@@ -1,14 +1,15 @@
 // --weft-tk-late-sums: what threads hold of a sum that a loop carries is added up behind the loop.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//   for i: s = s * f[i] + reduce(x[i])         f: one factor for each place of the sum
+//   for i: s = s * f[i] + reduce(x[i])         f: one factor for each element of the sum
 // becomes
 //   for i: p = p * f[i] + part of reduce(x[i])
 //   s = reduce(p)
 //
-// A part is what one of the lanes and warps that share a place adds up in its own registers: the tile of parts has one
-// dimension more, in which they have coordinates, and takes as many registers as the tile of sums, of which they all
-// hold copies. Since the state is linear in the terms, adding up the parts commutes with the loop. Rounding differs.
+// A part is what one of the lanes and warps that share an element adds up in its own registers: the tile of parts has
+// one dimension more, in which they have coordinates, and takes as many registers as the tile of sums, of which they
+// all hold copies. Since the state is linear in the terms, adding up the parts commutes with the loop. Rounding
+// differs.
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -224,7 +225,7 @@ Value makeReduce(OpBuilder &builder, tk::ReduceOp like, Value input, int64_t dim
   return op.getResult(0);
 }
 
-/// `tile`, by places of the sum, for each of the parts.
+/// `tile`, by elements of the sum, for each of the parts.
 Value spread(OpBuilder &builder, Value tile, tk::TileType parts) {
   tk::TileType type =
       tk::TileType::get(parts.getShape(), tileType(tile).getElementType()).withLayout(parts.getLayout());

@@ -175,7 +175,7 @@ uint64_t schedule::reorderDepth(uint64_t deep, ArrayRef<int64_t> order) {
 }
 
 namespace {
-/// Flat places of an operand, from its coordinates along m or n and along k.
+/// Flat indices of an operand, from its coordinates along m or n and along k.
 struct OperandPlaces {
   bool isLhs;
   unsigned firstBits;

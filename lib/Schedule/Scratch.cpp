@@ -49,7 +49,7 @@ LinearLayout schedule::getBroadcastSource(tk::BroadcastOp op) {
   return selectDims(op.getResult().getType().getLayout().getValue(), op.getDims(), bits);
 }
 
-/// The part of a flat place in the reduced dimensions, and in the others.
+/// The part of a flat index in the reduced dimensions, and in the others.
 static std::pair<uint64_t, uint64_t> splitPlace(const LinearLayout &layout, uint64_t flat, ArrayRef<int64_t> dims) {
   uint64_t mask = 0;
   unsigned shift = 0;

@@ -1,10 +1,10 @@
 // --weft-tk-split-masks: where masks hold for whole tiles, nothing selects by them.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A constraint e + sum a_i d_i >= 0 holds for all places d_i of [0, n_i) if e + sum min(0, a_i (n_i - 1)) >= 0. In a
+// A constraint e + sum a_i d_i >= 0 holds for all indices d_i of [0, n_i) if e + sum min(0, a_i (n_i - 1)) >= 0. In a
 // loop over steps k that is f + s k >= 0, f being known ahead of it: the steps in which the masks of its maps hold are
 // an interval. The loop becomes one ahead of it (where some s > 0), one without masks, and one behind it (where some
-// s <= 0): inside of a causal mask or of a ragged extent no place pays for it, and no branch divides the step, across
+// s <= 0): inside of a causal mask or of a ragged extent no element pays for it, and no branch divides the step, across
 // which ptxas would move nothing. A map of a tile's first step, which stands ahead of the loop, becomes a branch.
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -29,8 +29,8 @@ constexpr int64_t leastElements = 1024;
 /// Loops of fewer steps become straight code, in which the steps' values are there at the same time.
 constexpr int64_t leastSteps = 3;
 
-/// Parts of a place along a dimension, which rows of several dimensions have, as dimensions of their own: whatever
-/// holds for all of these holds for all places.
+/// Parts of an index along a dimension, which rows of several dimensions have, as dimensions of their own: whatever
+/// holds for all of these holds for all indices.
 AffineExpr makePartsDims(AffineExpr constraint, SmallVectorImpl<int64_t> &shape) {
   DenseMap<AffineExpr, AffineExpr> parts;
   constraint.walk([&](AffineExpr part) {
@@ -47,8 +47,8 @@ AffineExpr makePartsDims(AffineExpr constraint, SmallVectorImpl<int64_t> &shape)
   return constraint.replace(parts);
 }
 
-/// `constraint` at the place of the tile where it is least, or less; nothing if it is not linear in parts of the
-/// places.
+/// `constraint` at the index of the tile where it is least, or less; nothing if it is not linear in parts of the
+/// indices.
 std::optional<AffineExpr> findLeast(AffineExpr constraint, ArrayRef<int64_t> tile, unsigned symbols) {
   MLIRContext *context = constraint.getContext();
   SmallVector<int64_t> shape(tile);
@@ -240,7 +240,7 @@ private:
 };
 
 bool MaskedLoop::analyse() {
-  // Other loops wait for what they load, whether they compare places or not.
+  // Other loops wait for what they load, whether they compare indices or not.
   if (getConstantIntValue(loop.getStep()) != 1 || loop.getBody()->getOps<tk::DotOp>().empty())
     return false;
   for (auto map : loop.getBody()->getOps<tk::MapOp>()) {

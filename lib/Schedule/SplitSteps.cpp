@@ -44,7 +44,7 @@ private:
   Value share(Rows rows);
   Value makeShare(OpBuilder &builder, Rows rows, Operation *op);
   tk::TileType typeOf(Rows rows) const;
-  /// `expr` at the share's places; the rank is one symbol more.
+  /// `expr` at the share's indices; the rank is one symbol more.
   AffineMap move(AffineMap map, Rows rows) const;
   IntegerSetAttr move(IntegerSetAttr guard, Rows rows) const;
   SmallVector<AffineExpr> getPlaces(MLIRContext *context, unsigned dims, unsigned symbols, Rows rows) const;

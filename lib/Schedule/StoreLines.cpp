@@ -15,7 +15,7 @@ static constexpr int64_t passBytes = 2048, lineBytes = 256, pieceBytes = 16;
 static constexpr unsigned laneBits = 5;
 
 namespace {
-/// Where one bit of a thread or register goes: in the tile, and in the scratch as (line, place).
+/// Where one bit of a thread or register goes: in the tile, and in the scratch as (line, position).
 struct Image {
   uint64_t tile = 0, line = 0, place = 0;
 };
@@ -42,13 +42,13 @@ private:
 
   tk::StoreOp store;
   const LinearLayout &layout;
-  SmallVector<unsigned> offsets{0}; ///< Of the dimensions in a flat place.
+  SmallVector<unsigned> offsets{0}; ///< Of the dimensions in a flat index.
   SmallVector<uint64_t> rows;       ///< Bits of a pass that number its lines.
   StoreLines result;
 };
 } // namespace
 
-/// Every bit of register and lane moves one bit of the place, each another one.
+/// Every bit of register and lane moves one bit of the index, each another one.
 bool LineDivider::isPlain() const {
   if (layout.inBits("lane") != laneBits)
     return false;

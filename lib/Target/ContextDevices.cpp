@@ -1,4 +1,4 @@
-// A dialect without ops is MLIR's place for what a context owns.
+// A dialect without ops is MLIR's home for what a context owns.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Target/ContextDevices.h"
 #include "mlir/IR/Dialect.h"

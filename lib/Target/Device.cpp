@@ -4,7 +4,7 @@
 // Sources. Residency limits and shared memory: CUDA C++ programming guide, "Compute capabilities", technical
 // specifications per compute capability. SM counts, clocks, L2, bandwidths and peak rates: NVIDIA's A100, GA102, Ada
 // and H100 architecture white papers and the data sheets of A100, A40, L40S, H100 and H200 (SXM forms). Matrix rates
-// are the quoted dense peaks divided by SMs and boost clock; GeForce cards run f16 products with f32 sums at half the
+// are the quoted dense peaks divided by SMs and boost clock; GeForce GPUs run f16 products with f32 sums at half the
 // rate of their professional siblings. H100 and H200 quote peaks at 1830 MHz although they may clock higher without
 // load. mma.sync reaches 62 % of wgmma's rate there (Luo et al., "Benchmarking and Dissecting the NVIDIA Hopper GPU
 // Architecture via Microbenchmarking", 2024). L2 bytes per clock: white paper for A100 (5120); the others are rounded
@@ -12,7 +12,7 @@
 //
 // RTX 5090: NVIDIA's RTX Blackwell architecture white paper (170 SMs, 2407 MHz, 96 MB of L2, 1792 GB/s; f16 products
 // with f32 sums 209.5 TFLOP/s dense, f8 419, i8 838 TOP/s, f32 104.8). It has clusters, which nothing is known of here:
-// none are planned for it. No such card was at hand: what is not quoted is taken to be Ada's.
+// none are planned for it. No such GPU was at hand: what is not quoted is taken to be Ada's.
 //
 // Effective L2: 47.5 of an H100's 52.4 MB are read at L2's rate by all SMs (bench/results/h100-calibration,
 // "own"), nine tenths, which GA102 and Ada with their one partition are taken to have too. An A100's two partitions
@@ -21,10 +21,10 @@
 // Special functions: 16 results a clock and SM of every architecture here (CUDA Programming Guide, throughput of
 // arithmetic instructions); ex2 takes that on an H100.
 //
-// Launches: of an H100. A kernel less in a graph saves 2.8 to 4.9 us (bench/gpu.py, 2026-11-21,
+// Launches: of an H100. One fewer kernel in a graph saves 2.8 to 4.9 us (bench/gpu.py, 2026-11-21,
 // "kernels that start together"), an empty kernel after another takes 3.1 to 4.9 us in a stream (`weft calibrate`);
 // FlashDecoding's second kernel costs 3 us in the decode cases. Of these 3 us a kernel's fill and drain is about 1 us:
-// a first load of 900 clocks and a last store. Other cards are taken to be the same.
+// a first load of 900 clocks and a last store. Other GPUs are taken to be the same.
 //
 // Cluster barriers: of an H100, 0.052 us with 2 CTAs and 0.056 with 8 (2026-11-22; `weft calibrate` measures it, and
 // all that follows here). Parts of results: 64 KiB take 5,900 clocks, of which a merge's own share is not known well:
@@ -37,7 +37,7 @@
 // random products, epilogues, convolutions and chains (2026-11-22). An SM gets the lines of panels at 49 bytes a clock
 // and at 77 where all tiles start together, of an L2 that gives 23 to each where all read their own: requests of
 // neighbours for the same lines are one. Steps by pairs of CTAs: 226 timings of 16 products (2026-11-23), 128 x 128 and
-// 64 x 256 12 and 25 % longer than without this. Other cards are taken to be the same by the clock, with the L2's own
+// 64 x 256 12 and 25 % longer than without this. Other GPUs are taken to be the same by the clock, with the L2's own
 // rate; TMA they do not have.
 //
 // Steps of folds: 299 clocks by wgmma, 133 by mma.sync on an H100 (2026-11-22, `weft calibrate`); Ampere and Ada are
@@ -45,7 +45,7 @@
 //
 // Links: a direction of NVLink as NVIDIA's data sheets quote it (half of 600 and 900 GB/s; of an A40's bridge, half of
 // 112.5), else of PCIe with 16 lanes (8 of an RTX 3050's), 4.0 or 5.0. Seconds of a collective beside its bytes were
-// not measured, since no two cards were at hand: they are taken to be two launches by NVLink, and twice that through
+// not measured, since no two GPUs were at hand: they are taken to be two launches by NVLink, and twice that through
 // the host. `weft calibrate --rank` measures both.
 #include "weft/Target/DeviceTable.h"
 #include <vector>

@@ -77,7 +77,7 @@ static bool measure(const json::Object &object, Device &device, std::string &err
     device.foldClocks =
         device.hasWgmma() ? unsigned(std::lround(numbers.get("foldClocks", 1, 1e5))) : device.mmaFoldClocks;
   }
-  if (object.get("linkBytesPerSecond")) { // Of cards that were calibrated together.
+  if (object.get("linkBytesPerSecond")) { // Of GPUs that were calibrated together.
     device.links.bytes = numbers.get("linkBytesPerSecond", 1e6, 100 * tera);
     device.links.seconds = numbers.get("linkSeconds", 0, 1);
   }

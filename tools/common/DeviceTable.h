@@ -8,7 +8,7 @@
 
 namespace weft::tools {
 
-/// What the flag does, if it is given: the calibration's card has what was measured.
+/// What the flag does, if it is given: the calibration's GPU has what was measured.
 inline bundle::Error readDeviceTable(const std::string &path, DeviceTable &devices) {
   std::string text, reason;
   if (path.empty())

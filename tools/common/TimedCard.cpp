@@ -1,4 +1,4 @@
-// A timed card: what is made on it is freed in the reverse order, whatever was reached.
+// A timed GPU: what is made on it is freed in the reverse order, whatever was reached.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "TimedCard.h"
 

@@ -1,4 +1,4 @@
-// A card behind the CUDA driver whose work is timed: its context, one stream, events on it, memory, and what it is.
+// A GPU behind the CUDA driver whose work is timed: its context, one stream, events on it, memory, and what it is.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef WEFT_TOOLS_COMMON_TIMEDCARD_H
 #define WEFT_TOOLS_COMMON_TIMEDCARD_H
@@ -27,7 +27,7 @@ public:
   TimedCard &operator=(const TimedCard &) = delete;
   ~TimedCard();
 
-  /// Card number `ordinal` (WEFT_CUDA_DRIVER names another library than libcuda.so.1), with `events` events.
+  /// GPU number `ordinal` (WEFT_CUDA_DRIVER names another library than libcuda.so.1), with `events` events.
   bundle::Error open(unsigned ordinal, size_t events);
 
   cuda::Context &getContext() const { return *context; }

@@ -24,7 +24,7 @@ SYSTEM = pathlib.Path("/usr/lib/x86_64-linux-gnu")
 # Debian packages whose code is in a wheel: their copyright files go along.
 INSIDE = {"weft-runtime": ("libstdc++6", "libgcc-s1", "libxxhash-dev"), "onnxruntime-ep-weft": ("libstdc++6", "libgcc-s1"),
           "weft-compiler": ("libllvm22", "libstdc++6", "libgcc-s1", "libxxhash-dev", "libonnx1", "libprotobuf32", "zlib1g", "libzstd1")}
-# The archive of protobuf is not for shared libraries (arena.o has the thread's variables at fixed places), and of the other there is none.
+# The archive of protobuf is not for shared libraries (arena.o has the thread's variables at fixed offsets), and of the other there is none.
 CARRIED = ("libonnx_proto.so.1", "libprotobuf.so.32")
 # The newest glibc that a wheel may ask for, and its bytes at most. OldGlibc.c keeps our own libraries at 2.27; Debian's protobuf asks for 2.34.
 BOUNDS = {"weft-runtime": ((2, 27), 1_000_000), "onnxruntime-ep-weft": ((2, 27), 1_000_000), "weft-compiler": ((2, 34), 60_000_000)}

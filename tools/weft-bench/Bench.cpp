@@ -121,7 +121,7 @@ static Error compare(const Options &options, Side &program, Side &baseline, Resu
   Clock clock = program.meter->getClocks().front();
   if (clock != baseline.meter->getClocks().front())
     clock = Clock::Latency;
-  baseline.close(); // The other one stays: a card's context lives as long as a session of it.
+  baseline.close(); // The other one stays: a GPU's context lives as long as a session of it.
   Side a(options.program), b(options.baseline);
   std::vector<bool> temperatures = getTemperatures(options);
   std::vector<std::vector<double>> logRatios(temperatures.size());

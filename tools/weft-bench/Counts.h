@@ -1,7 +1,7 @@
 // What the emulator counted.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The emulator tells no times: it counts, and its counts are the same in each run.
+// The emulator measures no times: it counts, and its counts are the same in each run.
 #ifndef WEFT_BENCH_COUNTS_H
 #define WEFT_BENCH_COUNTS_H
 

@@ -1,7 +1,7 @@
-// Times of runs on a card.
+// Times of runs on a GPU.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Runs go to a stream of the meter's, with inputs and outputs in the card's memory. A cold run follows a write of twice
+// Runs go to a stream of the meter's, with inputs and outputs in the GPU's memory. A cold run follows a write of twice
 // the L2 cache on the same stream. Uses the runtime's table of the driver, since tools link no CUDA either.
 #include "Meter.h"
 #include "TimedCard.h"
@@ -72,7 +72,7 @@ Error CudaMeter::moveInputs(unsigned ordinal) {
       if (Error error = card.check(driver.memcpyToDevice(address, input.data, input.bytes, card.getStream()),
                                    "cuMemcpyHtoDAsync"))
         return error;
-    // An address of the card, not of the host. NOLINTNEXTLINE(performance-no-int-to-ptr)
+    // An address of the GPU, not of the host. NOLINTNEXTLINE(performance-no-int-to-ptr)
     input.data = reinterpret_cast<void *>(address);
     input.memory = WEFT_MEMORY_CUDA;
     input.card = int32_t(ordinal);

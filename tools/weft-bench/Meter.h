@@ -16,8 +16,8 @@ using bundle::ErrorCode;
 
 enum class Clock {
   Latency,   ///< Wall clock of one run, from the call until its results are there.
-  Device,    ///< On a card: from the first kernel's begin to the last one's end, by events; the next run is queued.
-  Pipelined, ///< On a card: wall clock of many runs that wait for nothing, for each of them. Caches are hot.
+  Device,    ///< On a GPU: from the first kernel's begin to the last one's end, by events; the next run is queued.
+  Pipelined, ///< On a GPU: wall clock of many runs that wait for nothing, for each of them. Caches are hot.
 };
 const char *getName(Clock clock);
 
@@ -25,7 +25,7 @@ class Meter {
 public:
   virtual ~Meter() = default;
   /// Of `runner`, which is open and has its inputs, and must outlive the meter. `includesTransfers`: inputs and outputs
-  /// are in host memory, whatever the device. Device: a card that cannot be used.
+  /// are in host memory, whatever the device. Device: a GPU that cannot be used.
   static Error create(run::Runner &runner, const std::string &device, bool includesTransfers,
                       std::unique_ptr<Meter> &meter);
 
@@ -40,7 +40,7 @@ public:
 };
 
 std::unique_ptr<Meter> createHostMeter(run::Runner &runner);
-/// `ordinal`: of the card that the session is on.
+/// `ordinal`: of the GPU that the session is on.
 Error createCudaMeter(run::Runner &runner, unsigned ordinal, bool includesTransfers, std::unique_ptr<Meter> &meter);
 
 /// Milliseconds of a clock that never goes back.

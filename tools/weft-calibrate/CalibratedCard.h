@@ -1,4 +1,4 @@
-// What the microbenchmarks need of a card: memory, and kernels that are timed.
+// What the microbenchmarks need of a GPU: memory, and kernels that are timed.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef WEFT_TOOLS_WEFT_CALIBRATE_CALIBRATEDCARD_H
 #define WEFT_TOOLS_WEFT_CALIBRATE_CALIBRATEDCARD_H
@@ -17,7 +17,7 @@ using bundle::Error;
 using bundle::ErrorCode;
 
 struct CardDescription : tools::CardProperties {
-  bool isEmulated = false; ///< Times are instructions issued, one a clock and SM; they say nothing of the card.
+  bool isEmulated = false; ///< Times are instructions issued, one a clock and SM; they say nothing of the GPU.
 };
 
 /// A start of a kernel. Parameters are 64-bit integers.
@@ -34,7 +34,7 @@ public:
   virtual const CardDescription &getDescription() const = 0;
   /// Makes the entries of a module known.
   virtual Error load(const std::string &ptx) = 0;
-  /// Zeroed memory, freed with the card.
+  /// Zeroed memory, freed with the GPU.
   virtual Error allocate(uint64_t bytes, uint64_t &address) = 0;
   virtual Error read(uint64_t address, void *target, uint64_t bytes) = 0;
   /// Seconds for `count` starts one after the other. An error names the kernel: after a fault nothing else does.
@@ -46,7 +46,7 @@ private:
   virtual Error run(const KernelStart &start, int count, double &seconds) = 0;
 };
 
-/// Card number `ordinal` of the CUDA driver (WEFT_CUDA_DRIVER names another library than libcuda.so.1).
+/// GPU number `ordinal` of the CUDA driver (WEFT_CUDA_DRIVER names another library than libcuda.so.1).
 Error openCudaCard(unsigned ordinal, std::unique_ptr<CalibratedCard> &card);
 /// `text`: what follows "emu:", as weft-emu's --device.
 Error openEmulatedCard(const std::string &text, std::unique_ptr<CalibratedCard> &card);

@@ -13,9 +13,9 @@ using namespace weft;
 using namespace weft::calibrate;
 
 namespace {
-/// How much is done: enough for stable times on a card, little on the emulator.
+/// How much is done: enough for stable times on a GPU, little on the emulator.
 struct Sizes {
-  int64_t blocks, threads; ///< Of a launch that fills the card.
+  int64_t blocks, threads; ///< Of a launch that fills the GPU.
   int64_t iterations;      ///< Of loops.
   int64_t largest;         ///< Bytes of the largest working set.
   int64_t smallest;

@@ -1,4 +1,4 @@
-// What a card does, measured: bandwidth by level, effective size of the L2, latencies, launches, barriers, matrix
+// What a GPU does, measured: bandwidth by level, effective size of the L2, latencies, launches, barriers, matrix
 // units.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef WEFT_TOOLS_WEFT_CALIBRATE_CALIBRATION_H
@@ -27,18 +27,18 @@ struct Calibration {
   int64_t effectiveL2Own = 0, effectiveL2Shifted = 0;
   double dramLatency = 0, nearLatency = 0, farLatency = 0, farPart = 0; ///< Clocks; part of lines that are far.
   double launchSeconds = 0, blockBarrierClocks = 0, gridBarrierSeconds = 0;
-  /// 0: the card has no clusters. Bytes that an SM sends to another one's shared memory while it gets as many; clocks
+  /// 0: the GPU has no clusters. Bytes that an SM sends to another one's shared memory while it gets as many; clocks
   /// of a merge beside that and two barriers; SMs that clusters of four blocks find.
   double clusterBarrierClocks = 0, clusterBytesPerClock = 0, clusterMergeClocks = 0;
   int64_t clusteredSms = 0;
   double mmaFoldClocks = 0, foldClocks = 0; ///< A step of a fold's latencies; the latter by wgmma, 0: none.
   TileTimes tiles;
   LinkTimes links;
-  double mmaFlops = 0, wgmmaFlops = 0; ///< A second, all SMs, f16 with f32 sums; 0: the card has none.
+  double mmaFlops = 0, wgmmaFlops = 0; ///< A second, all SMs, f16 with f32 sums; 0: the GPU has none.
 };
 
-/// Runs all benchmarks. An emulated card gets fewer of everything that takes time, and the same proportions: what a
-/// card's kernels would touch beside what was allocated, an emulated one's do, too.
+/// Runs all benchmarks. An emulated GPU gets fewer of everything that takes time, and the same proportions: what a
+/// GPU's kernels would touch beside what was allocated, an emulated one's do, too.
 Error calibrateCard(CalibratedCard &card, Calibration &result);
 
 /// "linkRanks", "linkBytesPerSecond" and "linkSeconds", or nothing.

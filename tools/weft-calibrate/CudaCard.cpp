@@ -1,4 +1,4 @@
-// A card behind the CUDA driver, which is loaded at run time; times between two events of a stream.
+// A GPU behind the CUDA driver, which is loaded at run time; times between two events of a stream.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "CalibratedCard.h"
 
@@ -26,7 +26,7 @@ private:
 };
 } // namespace
 
-/// Events of the card.
+/// Events of the GPU.
 static constexpr size_t kBegin = 0, kEnd = 1, kEvents = 2;
 
 Error CudaCard::open(unsigned ordinal) {

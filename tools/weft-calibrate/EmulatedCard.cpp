@@ -1,4 +1,4 @@
-// A card of the PTX emulator: that the benchmarks run, not what they measure.
+// A GPU of the PTX emulator: that the benchmarks run, not what they measure.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "CalibratedCard.h"
 #include "Emulator/EmulatorDevice.h"

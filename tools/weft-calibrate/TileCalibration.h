@@ -10,12 +10,12 @@
 
 namespace weft::calibrate {
 
-/// As in include/weft/Target/Device.h; 0: the card has nothing of the kind.
+/// As in include/weft/Target/Device.h; 0: the GPU has nothing of the kind.
 struct TileTimes {
   double start = 0, copy = 0, box = 0, step = 0, copyStep = 0, boxStep = 0, pairedStep = 0;
   double copyIssue = 0, narrowCopy = 0, narrowestCopy = 0, slidingCopy = 0;
   double store = 0, boxStore = 0, instruction = 0, besideBytesPerClock = 0, unpackedStep = 0;
-  double panelBytesPerClock = 0, waveMerge = 0, partialSectorsPerClock = 0; ///< Of the whole card.
+  double panelBytesPerClock = 0, waveMerge = 0, partialSectorsPerClock = 0; ///< Of the whole GPU.
 };
 
 /// How kernels are measured: clocks of block 0, or seconds.

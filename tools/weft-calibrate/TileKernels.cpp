@@ -13,7 +13,8 @@ using namespace weft::calibrate;
 static std::string number(int64_t value) { return std::to_string(value); }
 
 /// Registers by kind: %a (32 bits), %d (64 bits), %f, %p; %t: the thread, %at: its 16 bytes of global memory, %s: its
-/// place in shared memory, 16 bytes a thread from `slots` on, %a15: of 4 bytes, %clocks: what the body counts itself.
+/// position in shared memory, 16 bytes a thread from `slots` on, %a15: of 4 bytes, %clocks: what the body counts
+/// itself.
 static const char *const kStart = R"(  .reg .pred %p<4>;
   .reg .b16 %h<2>;
   .reg .b32 %a<16>, %t, %s, %slots, %cta;
@@ -82,7 +83,7 @@ static std::string makeCopies(int count, int bytes) {
   });
 }
 
-/// Elements that a window slides along: each has an address of its own, of a place that may be outside.
+/// Elements that a window slides along: each has an address of its own, of a position that may be outside.
 static std::string makeSlidingCopies(int count) {
   return "  add.u32 %turn, %turn, 1;\n  add.u32 %a1, %turn, %t;\n" + repeat(count, [&](int i) {
            return "  add.u32 %a2, %a1, " + number(3 * i) +
@@ -97,7 +98,7 @@ static std::string makeSlidingCopies(int count) {
 
 static const char *const kCommitAndWait = "  cp.async.commit_group;\n  cp.async.wait_group 0;\n";
 
-/// Two f32 results as one register of bf16 pairs, `count` of them, to this thread's places of shared memory.
+/// Two f32 results as one register of bf16 pairs, `count` of them, to this thread's offsets of shared memory.
 static std::string makeConverted(int count) {
   return "  add.f32 %step, %step, 0f3F800000;\n" + repeat(count, [&](int i) {
            return "  cvt.rn.bf16x2.f32 %a" + number(4 + i % 4) + ", %f" + number(i) + ", %step;\n" +
@@ -292,7 +293,7 @@ static std::string makeBoxRing(const std::string &name, bool isPaired) {
   return text;
 }
 
-/// All SMs read panels that several of them share, by boxes: in step, or each from another place on.
+/// All SMs read panels that several of them share, by boxes: in step, or each from another position on.
 static std::string makePanelReads(const std::string &name, bool isApart) {
   std::string start = makeSignals(1) +
                       "  mov.u32 %a13, 0;\n  mov.u32 %a14, 0;\n  shr.u32 %a1, %cta, 3;\n  and.b32 %a2, %cta, 7;\n"

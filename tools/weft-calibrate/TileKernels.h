@@ -24,7 +24,7 @@
 //   box_ring           steps of a block that copies boxes and reads nothing of them
 //   paired_ring        the same where two blocks wait for each other's slots
 //   panels_together    all SMs read panels by boxes, eight of them the same one, in step
-//   panels_apart       each from another place of its panel on
+//   panels_apart       each from another position of its panel on
 // clang-format on
 #ifndef WEFT_TOOLS_WEFT_CALIBRATE_TILEKERNELS_H
 #define WEFT_TOOLS_WEFT_CALIBRATE_TILEKERNELS_H

@@ -93,7 +93,7 @@ static void checkCpu(Findings &findings) {
                    : "runs code up to --cpu=" + best + ", " + std::to_string(sysconf(_SC_NPROCESSORS_ONLN)) + " CPUs");
 }
 
-/// `isWanted`: that there is no card is a fault.
+/// `isWanted`: that there is no GPU is a fault.
 static void checkCards(Findings &findings, bool isWanted) {
   for (unsigned ordinal = 0;; ++ordinal) {
     tools::TimedCard card;

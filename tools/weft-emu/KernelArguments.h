@@ -40,7 +40,7 @@ public:
   const std::vector<Buffer> &getBuffers() const { return buffers; }
   /// Null if there is no buffer of that name.
   const Buffer *findBuffer(std::string_view name) const;
-  /// The contents of a buffer on the card.
+  /// The contents of a buffer on the GPU.
   Error read(const Emulator &card, const Buffer &buffer, run::Tensor &tensor) const;
 
 private:

@@ -162,7 +162,7 @@ Error weft::explain::printReason(const Model &model, const std::string &request,
       printRemarks(program, a, b, os);
       continue;
     }
-    // One that is not fused tells most; several ops of a node may be on the same side.
+    // One that is not fused explains most; several ops of a node may be on the same side.
     llvm::stable_sort(found, [](const Edge *x, const Edge *y) { return x->isFused < y->isFused; });
     printEdge(program, *found.front(), os);
     if (found.size() > 1)

@@ -212,7 +212,7 @@ static void readProblem(const std::vector<std::string> &names) {
 
 /// Text: hints, then names of arrays. In: kind, sides of the tile, bytes of an element, the problem. Out: compulsory
 /// bytes; of each array rows and bytes of a row; of each stage the grid, steps and of each access the array, whether it
-/// writes, and what a row and a column of tiles add to its place. Text: names of arrays.
+/// writes, and what a row and a column of tiles add to its position. Text: names of arrays.
 WEFT_EXPORT(openLaunch) bool openLaunch() {
   std::vector<std::string> parts = splitText();
   open = OpenLaunch();

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Types that numpy lacks (bf16, f8, 4-bit) are written as raw bytes, `V2` or `V1`, one element each, as ml_dtypes does;
-// the wanted element type tells what they are when they are read.
+// the wanted element type decides what they are when they are read.
 #ifndef WEFT_TOOLS_REFERENCE_NPY_H
 #define WEFT_TOOLS_REFERENCE_NPY_H
 

@@ -31,14 +31,14 @@ public:
   virtual ~Bed() = default;
   /// "NVIDIA H100 80GB HBM3", or what stands for it.
   virtual std::string getCard() const = 0;
-  /// Whether it tells times.
+  /// Whether it measures times.
   virtual bool hasClock() const { return true; }
   /// Inputs of the kernel whose first bundle is `path`; `dims`: extents of its symbols. Those of the last one are gone.
   virtual Error begin(const std::string &path, const std::map<std::string, int64_t> &dims) = 0;
   virtual std::vector<run::Tensor> &getInputs() = 0;
   virtual Error open(const std::string &path, std::unique_ptr<Program> &program) = 0;
 
-  /// "cuda[:N]" or "emu:CARD".
+  /// "cuda[:N]" or "emu:GPU".
   static Error create(const std::string &device, std::unique_ptr<Bed> &bed);
 };
 

@@ -211,7 +211,7 @@ Error Tuner::enter(const Kernel &kernel, const Candidate &candidate, std::vector
     problem = entrant.program->run(got);
   if (problem) {
     tell(kernel.name + ": left out: " + problem.getMessage());
-    // A kernel that broke the card's context takes all others with it.
+    // A kernel that broke the GPU's context takes all others with it.
     if (!entrants.empty()) {
       std::vector<Tensor> again;
       lost = bool(entrants.front().program->run(again));

@@ -42,7 +42,7 @@ Error readKernels(const std::string &folder, std::vector<Kernel> &kernels);
 std::string getKey(const Fields &record);
 
 /// Goes through the kernels that `options.records` has no record of yet, until the budget is spent. What was begun and
-/// not ended before (the process died of it) is in FOLDER/times.jsonl, and left out. `isLost`: the card's context is;
+/// not ended before (the process died of it) is in FOLDER/times.jsonl, and left out. `isLost`: the GPU's context is;
 /// another process goes on.
 Error tuneKernels(const std::string &folder, const Options &options, bool &isLost);
 

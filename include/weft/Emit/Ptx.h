@@ -16,7 +16,7 @@ class LLVMFuncOp;
 
 namespace weft::emit {
 
-/// A tensor map as weft/bundle_format.h's TensorMapRecord has it; extents and strides are places in the list of
+/// A tensor map as weft/bundle_format.h's TensorMapRecord has it; extents and strides are positions in the list of
 /// scalars.
 struct GpuTensorMap {
   unsigned argument = 0;

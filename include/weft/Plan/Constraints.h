@@ -27,7 +27,7 @@ public:
   /// where a name fits no node of the plan, or where ops to be kept apart are one op by now.
   mlir::LogicalResult read(mlir::func::FuncOp func, llvm::StringRef noFuse, llvm::StringRef forceFuse);
   /// Reads a plan that `writePlan` wrote: each of its kernels becomes a demand. Fails, with an error, unless the plan
-  /// has exactly the function's ops, with the same operands, types and attributes, and weights at the same places.
+  /// has exactly the function's ops, with the same operands, types and attributes, and weights at the same positions.
   mlir::LogicalResult readPlan(mlir::func::FuncOp func, llvm::StringRef file);
 
   /// Of a group: the request that forbids it, or an empty string.

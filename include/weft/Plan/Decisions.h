@@ -36,7 +36,7 @@ class DecisionLog {
 public:
   void refuse(mlir::Operation *producer, mlir::Operation *consumer, llvm::StringRef rule);
 
-  /// Every candidate edge of the block of `groups`, by the place of its consumer.
+  /// Every candidate edge of the block of `groups`, by the position of its consumer.
   std::vector<EdgeDecision> decide(mlir::Block &block, llvm::ArrayRef<Group> groups, const GroupOptions &options) const;
 
 private:

@@ -3,7 +3,7 @@
 //
 // A CTA has rows, walks the stream in steps, and in each step multiplies (scores), maps (a row's maximum, exponentials,
 // sums) and multiplies again. A step costs the most of: matrix pipe, maps, L2, one warp's or warpgroup's way through
-// all of it alone; and a chain of latencies beside that no pipe hides. The card as a whole is bound by DRAM.
+// all of it alone; and a chain of latencies beside that no pipe hides. The GPU as a whole is bound by DRAM.
 #ifndef WEFT_PLAN_FOLDMODEL_H
 #define WEFT_PLAN_FOLDMODEL_H
 
@@ -23,10 +23,10 @@ struct ScoreWork {
 struct FoldProblem {
   llvm::SmallVector<int64_t> rows; ///< Extents of dimensions.
   int64_t columns = 1;             ///< Of the result; whole pieces of an instruction.
-  int64_t width = 1;               ///< Places of a buffer's row for them.
+  int64_t width = 1;               ///< Elements of a buffer's row for them.
   int64_t depth = 1;               ///< Of the products that make the scores.
   int64_t batch = 1;               ///< The fold's parts among them.
-  int64_t streamed = 1;            ///< Places of (the longest part of) the stream.
+  int64_t streamed = 1;            ///< Elements of (the longest part of) the stream.
   int64_t longestStep = 128;
   int64_t bytes = 2;      ///< Of an element of the products' operands.
   bool hasMatrix = false; ///< The matrix units have products of that type.
@@ -39,7 +39,7 @@ struct FoldProblem {
   bool isInParts = false;   ///< Results are states.
   bool isKnown = true;      ///< The stream's extent is.
   bool isMergeable = false; ///< Several CTAs may have parts of a tile's stream: states merge, extents are known.
-  /// Of `rows`: later places take more steps, those up to place + base (a causal mask).
+  /// Of `rows`: later positions take more steps, those up to position + base (a causal mask).
   std::optional<unsigned> growing;
   int64_t growingBase = 0;
 

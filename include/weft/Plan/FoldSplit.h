@@ -10,7 +10,7 @@ namespace weft::plan {
 
 struct FoldSplit {
   int64_t parts = 1;
-  int64_t unit = 1;   ///< Places that no border of parts divides.
+  int64_t unit = 1;   ///< Elements that no border of parts divides.
   std::string reason; ///< The numbers that decided.
 };
 

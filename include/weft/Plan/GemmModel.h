@@ -3,7 +3,7 @@
 //
 // An SM computes its share of the tiles. A step of a tile's loop costs the most of: matrix pipe, shared memory, L2
 // (more where rows do not start at lines), the issue of narrow copies; or, where too little is under way, latency.
-// Behind the loop come what its warps do with each element, and stores, which the L2 takes by the sector. The card as a
+// Behind the loop come what its warps do with each element, and stores, which the L2 takes by the sector. The GPU as a
 // whole is bound by DRAM. Times in clocks of the device unless named otherwise; the constants are Device's.
 #ifndef WEFT_PLAN_GEMMMODEL_H
 #define WEFT_PLAN_GEMMMODEL_H
@@ -49,7 +49,7 @@ struct GemmProblem {
   int64_t lhsAlignment = 128, rhsAlignment = 128, resultAlignment = 128;
   bool lhsAlongK = true, rhsAlongK = true;   ///< Rows of an operand in memory, else along its side.
   bool lhsSlides = false, rhsSlides = false; ///< Windows slide along them: each element is copied alone.
-  /// Elements of memory that an operand consists of, where those are fewer than its places: windows overlap.
+  /// Elements of memory that an operand consists of, where those are fewer than its indices: windows overlap.
   double lhsElements = 0, rhsElements = 0;
   double epilogueWork = 0; ///< Instructions behind the products for an element of the result.
   /// Products of the same extents in one kernel, an accumulator each, and the tensors that they read on either side.

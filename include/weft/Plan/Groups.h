@@ -7,7 +7,8 @@
 //  R1  Values leave a group through one op, its sink; so no value is computed twice and each kernel has one iteration
 //      space of outputs.
 //
-//  R2  A group has at most one contraction. With one, all other ops are pointwise, downstream of it, with its result's
+//  R2  A group has at most one contraction. With one, all other ops are elementwise, downstream of it, with its
+//  result's
 //      dimensions (an epilogue), so that they apply to the accumulator tile; or they compute an operand of it, for it
 //      alone, from stored tensors of at most half the operand's bytes (CPU), so that its kernel unpacks what it reads.
 //
@@ -16,10 +17,11 @@
 //      reduced ones gone: the group is a loop over rows, and a row's working set stays below a limit. A few
 //      instructions an element may lack any of them: the cast of a norm's scale.
 //
-//  R4  In a group without reductions, values keep their dimensions along pointwise edges: a producer under a stretching
+//  R4  In a group without reductions, values keep their dimensions along elementwise edges: a producer under a
+//  stretching
 //      broadcast would be computed again for every copy (an iota, extents and casts are free). Views (transpose, slice,
-//      broadcast, pad) compose with pointwise ops; a gather may be read by pointwise ops, but nothing is fused into its
-//      operands.
+//      broadcast, pad) compose with elementwise ops; a gather may be read by elementwise ops, but nothing is fused into
+//      its operands.
 //
 //  R5  A window belongs to the reduction that consumes it.
 //
@@ -35,19 +37,19 @@
 //      of parts of a product's result, each as large as a tile along one side (tg::findTileParts).
 //
 //  G2  A group has at most one fold, or contractions (up to 4) over the same dimensions with an operand in common, of
-//      which none needs another's result. After it: pointwise ops over its result, seen through transpositions and
-//      reshapes; of a vector, one wave of CTAs may compute it again for more places. Before it: views and casts;
+//      which none needs another's result. After it: elementwise ops over its result, seen through transpositions and
+//      reshapes; of a vector, one wave of CTAs may compute it again for more elements. Before it: views and casts;
 //      arithmetic, sums over windows and vectors that other contractions make (lib/Plan/Groups/InnerContractions.h)
 //      where the model says that recomputing costs less than the bytes and the kernel it saves; of what a vector is
 //      multiplied by, gathers of rows and what is computed of these. A pad that contractions alone read is theirs.
 //
 //  G3  Reductions run over the same axes of the same dimensions; every op after them has those of the rows, whole or
-//      reduced, or reads them at other places of the same row (lib/Plan/Groups/RowMoves.h). Before them: row-shaped
+//      reduced, or reads them at other positions of the same row (lib/Plan/Groups/RowMoves.h). Before them: row-shaped
 //      ops, sums over windows whose rows a CTA can hold, views, gathers, and cheap ops of any extents. Or they are sums
 //      of few terms, each for many elements of a map of few waves, which each CTA of it computes again
 //      (RowStatistics.h).
 //
-//  G4  What is read at several places (under a broadcast, through views that move elements, as indices) is cheap.
+//  G4  What is read at several indices (under a broadcast, through views that move elements, as indices) is cheap.
 //
 //  G5  Scatter, scan, arg_reduce and top_k are kernels of their own. A group that ends in a widening cast leaves it to
 //      the reader.

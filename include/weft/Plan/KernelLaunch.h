@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Every tensor that the kernel reads or writes is followed by its access maps: along each of its axes a tile covers so
-// many places, and moves by so many from tile to tile and from step to step. What does not move is read again, what
+// many elements, and moves by so many from tile to tile and from step to step. What does not move is read again, what
 // moves by less than it covers overlaps (windows), what depends on data is read once. Tensors are laid out anew, tile
 // by tile: bytes and reuse are those of the kernel, addresses are not.
 #ifndef WEFT_PLAN_KERNELLAUNCH_H
@@ -44,7 +44,7 @@ std::optional<KernelLaunch> describeLaunch(const KernelToSchedule &kernel, const
 /// none without such a contraction, or where a mask other than a causal one says which steps of a fold are needed.
 std::optional<AffineGroup> describeGroup(const KernelToSchedule &kernel);
 
-/// Which places of the kernel's result make a fold take more steps: a causal mask.
+/// Which elements of the kernel's result make a fold take more steps: a causal mask.
 struct GrowingFold {
   unsigned dim = 0; ///< Of the result: query d sees the keys up to d + base.
   int64_t base = 0;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Inside of a kernel: the tile of its result is propagated to every value that it needs (Welder's propagation; the
-// coordinates are those of KernelAccess.h). What a matrix product reads is staged in shared memory, or, with CTAs of a
+// coordinates are those of KernelAccess.h). What a GEMM reads is staged in shared memory, or, with CTAs of a
 // cluster side by side, in that of the cluster; everything else is in registers, with a row's sums through shared
 // memory where several warps have a part. Between kernels: what all kernels move from a tensor's making to its reading
 // fits what the L2 keeps of it, or it comes from memory. Plain numbers, of symbols the estimates.
@@ -20,13 +20,13 @@ llvm::StringRef getLevelName(MemoryLevel level);
 
 /// Of a tensor between two kernels, `moved` bytes (its own among them) after its making began.
 MemoryLevel levelBetweenKernels(double moved, const Device &device);
-/// What the whole card reads of a level in a second; of shared memory and the cluster's, all SMs together.
+/// What the whole GPU reads of a level in a second; of shared memory and the cluster's, all SMs together.
 double bandwidthOf(MemoryLevel level, const Device &device);
 
 /// A value of a kernel, as one tile of the result needs it.
 struct ValueLevel {
   mlir::Value value;
-  llvm::SmallVector<int64_t> tile; ///< Places along each dimension.
+  llvm::SmallVector<int64_t> tile; ///< Elements along each dimension.
   double bytes = 0;                ///< Of them.
   double moved = 0;                ///< Of an argument or a result: by all tiles, whole sectors.
   MemoryLevel level = MemoryLevel::Register;

@@ -18,7 +18,7 @@ struct KernelToSchedule;
 struct OrderProblem {
   int64_t batch = 1, m = 1, n = 1, k = 1;
   int64_t tileM = 128, tileN = 128, tileK = 64;
-  int64_t lhsBytes = 2, rhsBytes = 2, resultBytes = 2; ///< Of one place, over all tensors on that side.
+  int64_t lhsBytes = 2, rhsBytes = 2, resultBytes = 2; ///< Of one index, over all tensors on that side.
   int64_t ctasPerSm = 1;
   bool isOfLaunch = false; ///< m or n is what it is likely to be: curves need numbers of tiles that are known.
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Numerics: float ops compute and accumulate in f64 and round once to the element type of their result; composites do
-// so as a whole, rounding inside only where their description says. Integers are exact modulo 2^n. Pointwise ops and
+// so as a whole, rounding inside only where their description says. Integers are exact modulo 2^n. Elementwise ops and
 // monoids run their scalar definition (`buildScalar`, `buildCombine`), so there is one meaning of each.
 //
 // Nothing here crashes, hangs or allocates without bound on verified IR, whatever its extents and attributes: work and

@@ -40,10 +40,10 @@ Contiguity getContiguity(const Access &access, int64_t maxElements);
 /// elements are contiguous in memory in rising order, wherever they begin, and those inside the guard are the first
 /// ones of the line. 1 if there is none.
 int64_t getLineElements(const Access &access, unsigned dim);
-/// For each constraint of the guard by how much it falls from place to place along such lines: 0 or 1.
+/// For each constraint of the guard by how much it falls from element to element along such lines: 0 or 1.
 llvm::SmallVector<int64_t> getGuardFalls(const Access &access, unsigned dim, int64_t elements);
 
-/// The part of a tile dimension that an index of a tensor follows: (place floordiv divisor) mod extent, times step.
+/// The part of a tile dimension that an index of a tensor follows: (index floordiv divisor) mod extent, times step.
 struct BoxPart {
   int64_t dim = -1; ///< Of the tile; -1: none, the index is the same for the whole tile.
   int64_t divisor = 1, extent = 1, step = 1;
@@ -53,10 +53,10 @@ struct BoxPart {
 };
 /// For each index of `map` its part of a tile of `shape`, if they make a box: each index is one part with a step of 1
 /// to 8 (the last index: 1), or none, plus what is the same for the whole tile; the parts of a tile dimension cover it,
-/// the first tensor dimension the highest digits, so that its places lie in the box in rising order.
+/// the first tensor dimension the highest digits, so that its indices lie in the box in rising order.
 std::optional<llvm::SmallVector<BoxPart>> getBoxParts(mlir::AffineMap map, llvm::ArrayRef<int64_t> shape);
 
-/// The places of each tile dimension, from the first one on, that the guard leaves wherever the tile is: of tiles that
+/// The indices of each tile dimension, from the first one on, that the guard leaves wherever the tile is: of tiles that
 /// are no power of two. What lies past the end of a tensor is not counted.
 llvm::SmallVector<int64_t> getLiveShape(const Access &access);
 /// Whether a constraint of the guard says where the tile ends.
@@ -69,7 +69,7 @@ std::optional<BoxPart> getSlidingPart(const Access &a, const Access &b);
 /// Whether the access is a box of the tensor, as TMA fetches it: at most 5 dimensions; getBoxParts; all tile dimensions
 /// are used; that of the last index is whole; strides are multiples of 16 bytes, and so are the box's extent and its
 /// beginning along the last dimension; along others it reaches over 256 elements at most; the guard says no more than
-/// that indices lie inside the tensor, and that places lie inside getLiveShape, along a dimension that one index
+/// that indices lie inside the tensor, and that indices lie inside getLiveShape, along a dimension that one index
 /// follows.
 bool isBox(const Access &access);
 /// Bytes that TMA brings for such an access: of a tile that is cut along the last index whole panels.

@@ -9,8 +9,8 @@ namespace weft::schedule {
 
 /// On a tk.load whose result is added up behind a loop: it is to be under way while the loop runs, so it stays there.
 constexpr llvm::StringLiteral earlyAttr = "tk.early";
-/// On a tk.map: triples of an operand of words, a dimension of its tile, and how many neighbouring places along it are
-/// fields of one word.
+/// On a tk.map: triples of an operand of words, a dimension of its tile, and how many neighbouring elements along it
+/// are fields of one word.
 constexpr llvm::StringLiteral fieldsAttr = "tk.fields";
 
 /// Warps that execute `op`: those of its role, or of the CTA (`tk.warps`; 4 where nothing says).

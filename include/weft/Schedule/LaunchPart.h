@@ -1,4 +1,4 @@
-// A kernel with places in shared memory as a part of a launch of several: what it needs.
+// A kernel with offsets in shared memory as a part of a launch of several: what it needs.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef WEFT_SCHEDULE_LAUNCHPART_H
 #define WEFT_SCHEDULE_LAUNCHPART_H

@@ -40,7 +40,7 @@ std::optional<layout::LinearLayout> makeFmaAccumulator(int64_t m, int64_t n, int
 /// others along m or n.
 struct AccumulatorBits {
   unsigned fragmentBits = 0;
-  llvm::SmallVector<unsigned> m, n; ///< Places of bits of the register index, from the lowest bit of the tile's.
+  llvm::SmallVector<unsigned> m, n; ///< Positions of bits of the register index, from the lowest bit of the tile's.
   /// The register index of repetition (i, j).
   unsigned getRegister(unsigned i, unsigned j) const;
 };
@@ -60,7 +60,7 @@ std::optional<DotStep> getDotStep(tk::DotOp dot);
 /// Words of operands that a thread holds at once where they are unpacked in the registers that multiply.
 inline constexpr int64_t mostUnpackedWords = 160;
 
-/// The place of a tile along k that the instructions count as `deep`: `order` of its bits (tk.dot's `depth_order`;
+/// The position of a tile along k that the instructions count as `deep`: `order` of its bits (tk.dot's `depth_order`;
 /// empty: the same).
 uint64_t reorderDepth(uint64_t deep, llvm::ArrayRef<int64_t> order);
 

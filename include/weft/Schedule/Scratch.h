@@ -7,7 +7,7 @@
 
 namespace weft::schedule {
 
-/// Of tk.reduce, tk.convert, tk.broadcast, tk.store, tk.scan and tk.sort: the place of the op's scratch, in bytes from
+/// Of tk.reduce, tk.convert, tk.broadcast, tk.store, tk.scan and tk.sort: the offset of the op's scratch, in bytes from
 /// the CTA's dynamic shared memory, a multiple of 16 (i64). Set by --weft-tk-allocate.
 constexpr llvm::StringLiteral scratchAttr = "tk.scratch";
 

@@ -11,7 +11,7 @@ namespace weft::schedule {
 /// Which elements threads hold, and where these are in the scratch of a pass.
 struct LineHolders {
   layout::LinearLayout tile;  ///< (register, lane, warp) -> tile.
-  layout::LinearLayout place; ///< (register, lane, warp) -> (line of the scratch, place in it).
+  layout::LinearLayout place; ///< (register, lane, warp) -> (line of the scratch, position in it).
 };
 
 /// A warp takes its lines in passes. In a pass it writes `lines` of them to its scratch, line by line, each as far

@@ -50,8 +50,8 @@ struct WgmmaOperand {
   int64_t elementBytes = 2;
 
   int64_t panelBytes() const { return lines * span; }
-  /// Bytes from the buffer's start to place `mn` of M or N and `k`, before swizzling. In multiples of an instruction's
-  /// extents.
+  /// Bytes from the buffer's start to element `mn` of M or N and `k`, before swizzling. In multiples of an
+  /// instruction's extents.
   int64_t offset(int64_t mn, int64_t k) const;
   /// The matrix descriptor less its start address.
   uint64_t descriptor() const;

@@ -1,4 +1,4 @@
-// The devices of one compilation: what is measured of a card belongs to the context that compiles for it.
+// The devices of one compilation: what is measured of a GPU belongs to the context that compiles for it.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef WEFT_TARGET_CONTEXTDEVICES_H
 #define WEFT_TARGET_CONTEXTDEVICES_H

@@ -60,7 +60,7 @@ struct TileClocks {
   double tall, narrow, straddling;
 };
 
-/// Steps of several places of a window, by boxes.
+/// Steps of several taps of a window, by boxes.
 struct WindowClocks {
   double step; ///< Of a step, beside its work.
   double turn; ///< Of a tile, beside its steps and its stores.
@@ -85,7 +85,7 @@ struct AloneTimes {
   double rowStepBytes, rowStep; ///< What 16 warps read of rows at a time, and how long it takes with the sum of it.
 };
 
-/// What groups without schedules are priced by: seconds of a kernel more; in a second, bytes, operations outside the
+/// What groups without schedules are priced by: seconds of one more kernel; in a second, bytes, operations outside the
 /// matrix units, and operations of products.
 struct GroupRates {
   double launch, bytes, operations, products;
@@ -127,7 +127,7 @@ struct Device {
   uint64_t effectiveL2Bytes; ///< The most that all SMs can read again and again from the L2.
   uint64_t memoryBytes;
   double memoryBandwidth;   ///< Of DRAM, bytes per second.
-  unsigned l2BytesPerClock; ///< Of the whole card, reads that hit.
+  unsigned l2BytesPerClock; ///< Of the whole GPU, reads that hit.
   double clock;             ///< Boost clock in Hz: the one that the rates below are quoted at.
 
   unsigned f32PerClock;     ///< Operations of one SM per clock outside the matrix units.
@@ -142,7 +142,7 @@ struct Device {
   /// the SMs and draining them. The table's source says where they were measured.
   double launchSeconds, tailSeconds;
 
-  /// Tiled products, of the whole card: reads of the L2, by lines, where several SMs ask for the same; sectors that the
+  /// Tiled products, of the whole GPU: reads of the L2, by lines, where several SMs ask for the same; sectors that the
   /// L2 takes where each is written in part.
   unsigned panelBytesPerClock, partialSectorsPerClock;
   double waveMerge; ///< How many times the former where tiles that start together ask for lines side by side.
@@ -157,14 +157,14 @@ struct Device {
   double mergeSeconds;      ///< A reader that adds up parts of hundreds of terms, instead of tens.
   double memorySeconds;     ///< From a request of DRAM to its answer: as many bytes are under way as come in that time.
   GroupRates groups;        ///< A GPU's kernels have a price of their own (kernelSeconds).
-  LinkRates links;          ///< To other cards of its kind in the same host.
+  LinkRates links;          ///< To other GPUs of its kind in the same host.
 
   bool hasWgmma() const { return can.wgmma; }
-  /// One kernel more, of work that is done in any case.
+  /// One more kernel, of work that is done in any case.
   double kernelSeconds() const { return launchSeconds + tailSeconds; }
-  /// Reads that hit the L2, of the whole card.
+  /// Reads that hit the L2, of the whole GPU.
   double l2BytesPerSecond() const { return double(l2BytesPerClock) * clock; }
-  /// Operations per second of the whole card.
+  /// Operations per second of the whole GPU.
   double perSecond(unsigned operationsPerClock) const { return double(operationsPerClock) * sms * clock; }
 };
 

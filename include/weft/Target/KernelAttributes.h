@@ -1,4 +1,4 @@
-// Attributes by which a lowered GPU kernel module tells Emit how it is started, and what else passes of several rooms
+// Attributes by which a lowered GPU kernel module says to Emit how it is started, and what else passes of several rooms
 // know of it. docs/gpu-emit.md has an example.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef WEFT_TARGET_KERNELATTRIBUTES_H
@@ -14,7 +14,7 @@ inline constexpr llvm::StringLiteral targetAttr = "tk.target";
 inline constexpr llvm::StringLiteral warpsAttr = "tk.warps";
 /// i64: dynamic shared memory of a CTA in bytes; absent: 0.
 inline constexpr llvm::StringLiteral sharedBytesAttr = "tk.shared_bytes";
-/// i64: CTAs of the grid that wait for each other, which the card must hold at once; absent: none waits.
+/// i64: CTAs of the grid that wait for each other, which the GPU must hold at once; absent: none waits.
 inline constexpr llvm::StringLiteral residentAttr = "tk.resident_ctas";
 /// i64: CTAs of a cluster; absent: 1.
 inline constexpr llvm::StringLiteral clusterAttr = "tk.cluster";
@@ -32,7 +32,7 @@ inline constexpr llvm::StringLiteral tensorMapsAttr = "tk.tensor_maps";
 inline constexpr llvm::StringLiteral steadyOperandsAttr = "tg.steady_operands";
 /// Dictionary, from outlining on: a result is no tensor of its own, but the updates of a tg.scatter into memory that
 /// the caller gives: {result: i64 (its number), type: that of the memory, updates: the type of the updates, to which
-/// the result is reshaped, data_map, index_maps: as the scatter's, indices: i64 (the operand that has them), places:
+/// the result is reshaped, data_map, index_maps: as the scatter's, indices: i64 (the operand that has them), `places`:
 /// its type there}. Types are over the kernel's symbols. CPU kernels have it, too.
 inline constexpr llvm::StringLiteral intoAttr = "tg.into";
 /// i64: lowest PTX ISA that has all the instructions, ten times the version (84); absent: the target's first.

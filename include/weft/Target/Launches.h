@@ -7,10 +7,10 @@
 
 namespace weft::gpu {
 
-/// Of a `tg.dispatch`, array<i64: launch, place>: dispatches of one launch start as one kernel, whose CTAs are theirs
-/// by place. Absent: a launch of its own.
+/// Of a `tg.dispatch`, array<i64: launch, position>: dispatches of one launch start as one kernel, whose CTAs are
+/// theirs by position. Absent: a launch of its own.
 inline constexpr llvm::StringLiteral sharedLaunchAttr = "tg.launch";
-/// Of the dispatch at place 0 of two, string: their CTAs take turns, `chain<g>` (weft/Target/ChainOrder.h).
+/// Of the dispatch at position 0 of two, string: their CTAs take turns, `chain<g>` (weft/Target/ChainOrder.h).
 inline constexpr llvm::StringLiteral sharedLaunchOrderAttr = "tg.launch_order";
 
 } // namespace weft::gpu

@@ -55,7 +55,7 @@ struct GraphView {
   std::map<std::string, Constant> constants;
   std::vector<std::pair<std::string, int64_t>> opsets;
 
-  /// Whether it is nested: 1.23 tells no parent.
+  /// Whether it is nested: 1.23 reports no parent.
   bool readsOuterValues() const;
 
   /// The error of a call, whose text it releases; empty: none.

@@ -28,7 +28,7 @@ static std::string readEntry(Api api, const SessionOptions *session, const char 
   return error;
 }
 
-/// What a bundle is compiled for: of cards all that there is code for, since which one it is shows when it runs.
+/// What a bundle is compiled for: of GPUs all that there is code for, since which one it is shows when it runs.
 static std::string findTarget(const std::string &device) {
   if (device.rfind("emu:", 0) == 0)
     return device.substr(4, device.find(',') - 4);

@@ -37,7 +37,7 @@ private:
   std::vector<char> bytes;
   weft_bundle *bundle = nullptr;
   weft_session *session = nullptr;
-  std::vector<size_t> inputs; ///< By the session's: their places among the fused node's.
+  std::vector<size_t> inputs; ///< By the session's: their positions among the fused node's.
   std::vector<Output> outputs;
   /// By symbol: the input and dimension that binds it; inputs.size(): none does.
   std::vector<std::pair<size_t, size_t>> symbols;

@@ -83,7 +83,7 @@ WEFT_TRITON_EXPORT TRITONSERVER_Error *TRITONBACKEND_ModelInstanceFinalize(TRITO
   return error;
 }
 
-/// Responds to the request, tells how long it took, and gives it back.
+/// Responds to the request, reports how long it took, and gives it back.
 static void finish(TRITONBACKEND_ModelInstance *handle, Request &request, const Times &times) {
   if (request.response)
     drop(TRITONBACKEND_ResponseSend(request.response, kTritonFinal, request.failure.give()));

@@ -1,4 +1,4 @@
-// One request with one buffer is used where it is, in a card's memory as well; others are copied together on the host.
+// One request with one buffer is used where it is, in a GPU's memory as well; others are copied together on the host.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Batch.h"
 

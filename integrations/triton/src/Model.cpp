@@ -104,7 +104,7 @@ static Port describePort(const weft_port &port) {
 Failure Model::describe() {
   weft_session *session = nullptr;
   Failure failure = makeSession("cpu", session);
-  if (failure) // A bundle for cards alone.
+  if (failure) // A bundle for GPUs alone.
     failure = makeSession("cuda", session);
   if (failure)
     return failure;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The specification of the bundle, the one file that `weft-compile` writes and the runtime executes. docs/bundle.md
-// tells the same story with an example; where the two disagree this header is right.
+// says the same with an example; where the two disagree this header is right.
 //
 // File =  FileHeader | SectionEntry[sectionCount] | sections.
 //
@@ -258,7 +258,7 @@ enum class CommandKind : uint16_t {
   /// inputs);
   /// scalars [e, e + f); scratch bytes per worker in register g (kNone: none).
   Dispatch = 2,
-  /// Copy (register e) bytes from buffer a at byte (register b) to buffer c at byte (register d). From a place to
+  /// Copy (register e) bytes from buffer a at byte (register b) to buffer c at byte (register d). From a position to
   /// itself:
   /// nothing.
   Copy = 3,
@@ -298,7 +298,7 @@ struct ArgumentRecord {
   uint32_t offsetRegister; ///< Byte offset into the buffer; kNone is 0.
 };
 
-/// A kernel; its number is its place in the table. Native code variants export it as `k<number>`.
+/// A kernel; its number is its index in the table. Native code variants export it as `k<number>`.
 struct KernelRecord {
   uint32_t name; ///< String, e.g. "fused_matmul_gelu_3".
   uint32_t firstOrigin, originCount;
@@ -369,7 +369,7 @@ struct GpuKernelRecord {
   uint32_t sharedBytes; ///< Dynamic shared memory of a CTA.
   uint32_t registers;   ///< Of a thread, as ptxas reported; 0: unknown.
   uint32_t firstTensorMap, tensorMapCount;
-  /// CTAs of a grid that wait for each other: the card must hold as many at once; 0: none waits (since minor 5).
+  /// CTAs of a grid that wait for each other: the GPU must hold as many at once; 0: none waits (since minor 5).
   uint32_t residentCtas;
 };
 
@@ -380,9 +380,9 @@ struct TensorMapBox {
 };
 
 /// A tiled tensor map over one buffer of the dispatch, as cuTensorMapEncodeTiled takes it; made anew for each dispatch.
-/// Dimension 0 is the innermost one. Extents and strides are scalars of the dispatch, by their place in its list.
+/// Dimension 0 is the innermost one. Extents and strides are scalars of the dispatch, by their position in its list.
 struct TensorMapRecord {
-  uint32_t argument;   ///< Buffer, by its place in the dispatch's arguments.
+  uint32_t argument;   ///< Buffer, by its position in the dispatch's arguments.
   uint8_t dtype;       ///< DType.
   uint8_t rank;        ///< 1 to 5.
   uint8_t swizzle;     ///< log2 of the span in 16-byte units: 0 none, 1 32 B, 2 64 B, 3 128 B.

@@ -76,7 +76,7 @@ private:
   size_t leaves = 1;
 };
 
-/// The free ranges below a moving top, by place and by size.
+/// The free ranges below a moving top, by offset and by size.
 class FreeRanges {
 public:
   /// The start of the smallest free range that holds `size`, else the top grows. False when that leaves int64.

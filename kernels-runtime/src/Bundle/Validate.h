@@ -15,7 +15,7 @@ template <class... Args> Error invalid(const char *format, Args... args) {
 }
 inline Error invalid(const char *text) { return Error(ErrorCode::Input, text); }
 
-/// Follows a range that must begin where the previous one of the same table ended; `next` is that place.
+/// Follows a range that must begin where the previous one of the same table ended; `next` is that offset.
 /// `size` is the size of the table.
 Error checkRange(const char *table, uint32_t first, uint32_t count, uint32_t size, uint32_t &next);
 

@@ -1,8 +1,8 @@
-// A module on a card.
+// A module on a GPU.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The PTX of a bundle, compiled for one card by the driver or found in the cache of compiled code, with the handles of
-// its kernels. Shared by all sessions of a bundle on that card.
+// The PTX of a bundle, compiled for one GPU by the driver or found in the cache of compiled code, with the handles of
+// its kernels. Shared by all sessions of a bundle on that GPU.
 #ifndef WEFT_CUDA_CUDACODE_H
 #define WEFT_CUDA_CUDACODE_H
 

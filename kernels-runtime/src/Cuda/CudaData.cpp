@@ -1,4 +1,4 @@
-// Weights on a card.
+// Weights on a GPU.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // See the header. The memory belongs to no stream, since sessions come and go with theirs.
@@ -45,7 +45,7 @@ Error CudaData::place(std::vector<ReadOnlyData> &items, Handle stream) {
       return std::move(error).within(std::to_string(bytes) + " bytes of weights");
   for (ReadOnlyData &item : items) {
     auto found = addresses.find(item.id);
-    // An address of the card, not of the host. NOLINTNEXTLINE(performance-no-int-to-ptr)
+    // An address of the GPU, not of the host. NOLINTNEXTLINE(performance-no-int-to-ptr)
     item.address = found == addresses.end() ? nullptr : reinterpret_cast<void *>(found->second);
   }
   return {};
@@ -54,7 +54,7 @@ Error CudaData::place(std::vector<ReadOnlyData> &items, Handle stream) {
 /// Whether the item is copied before kernels put it in order.
 static bool isStaged(const ReadOnlyData &item) { return item.view.order && (item.card < 0 || !item.view.findPiece()); }
 
-/// Memory of the card in which weights of the host lie as they are stored, until kernels have put them in order.
+/// Memory of the GPU in which weights of the host lie as they are stored, until kernels have put them in order.
 class CudaData::Staging {
 public:
   Staging(const Driver &driver, Handle stream) : driver(driver), stream(stream) {}

@@ -1,8 +1,8 @@
-// Weights on a card.
+// Weights on a GPU.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The weights and constants of a bundle in the memory of one card: copied there when the first session needs them, and
-// there until the bundle is closed. Shared by all sessions of the bundle on that card.
+// The weights and constants of a bundle in the memory of one GPU: copied there when the first session needs them, and
+// there until the bundle is closed. Shared by all sessions of the bundle on that GPU.
 #ifndef WEFT_CUDA_CUDADATA_H
 #define WEFT_CUDA_CUDADATA_H
 
@@ -21,7 +21,7 @@ public:
   ~CudaData() override;
 
   /// Sets the addresses of `items`; those that are not there yet are copied over `stream`, into one allocation. Returns
-  /// when they are there. Those of the caller's that lie on the card as kernels see them stay where they are. From any
+  /// when they are there. Those of the caller's that lie on the GPU as kernels see them stay where they are. From any
   /// thread.
   bundle::Error place(std::vector<ReadOnlyData> &items, Handle stream);
 

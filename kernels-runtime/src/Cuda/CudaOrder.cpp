@@ -1,4 +1,4 @@
-// Weights in another order, made on a card.
+// Weights in another order, made on a GPU.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A thread moves one unit. Stores are whole lines; of the lines that a warp's loads touch the other units are those of

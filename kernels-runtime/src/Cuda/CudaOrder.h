@@ -1,8 +1,8 @@
-// Weights in another order, made on a card.
+// Weights in another order, made on a GPU.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What Memory/WeightOrder.h does on the host, by a kernel of the runtime's own: gigabytes take as long as their memory
-// traffic, and weights that lie on the card do not leave it.
+// traffic, and weights that lie on the GPU do not leave it.
 #ifndef WEFT_CUDA_CUDAORDER_H
 #define WEFT_CUDA_CUDAORDER_H
 
@@ -14,7 +14,7 @@ struct WeightOrderRecord;
 
 namespace weft::cuda {
 
-/// Of memory as kernels see it, innermost first: unit number i lies at the sum of place * stride as stored.
+/// Of memory as kernels see it, innermost first: unit number i lies at the sum of index * stride as stored.
 struct OrderedUnits {
   static constexpr unsigned kMostDims = 9; ///< A weight's, and the bytes of an element.
   struct Dim {
@@ -31,7 +31,7 @@ OrderedUnits findUnits(const bundle::WeightOrderRecord &record, Address stored);
 /// PTX of the kernels, one for each size of units: order1, order2, order4 and order8 (from, to, count, dims).
 std::string makeOrderPtx();
 
-/// The kernels on the card of the current context.
+/// The kernels on the GPU of the current context.
 class CudaOrder {
 public:
   explicit CudaOrder(const Driver &driver) : driver(driver) {}

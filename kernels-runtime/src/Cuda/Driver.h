@@ -1,7 +1,7 @@
 // The CUDA driver, loaded at run time.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The table of entry points, the driver's errors as ours, and the primary context of one card.
+// The table of entry points, the driver's errors as ours, and the primary context of one GPU.
 #ifndef WEFT_CUDA_DRIVER_H
 #define WEFT_CUDA_DRIVER_H
 
@@ -19,7 +19,7 @@ inline constexpr const char *kDriverLibrary = "libcuda.so.1";
 class Driver {
 public:
   /// Loads the library `path` (empty: kDriverLibrary), and initialises it. Device: no library, a library that is too
-  /// old, or no card.
+  /// old, or no GPU.
   static bundle::Error load(const std::string &path, Driver &driver);
 
   /// The error of a call that did not succeed: the call, the driver's name and text, and a remedy where there is one.
@@ -40,12 +40,12 @@ private:
   int version = 0;
 };
 
-/// A card and the use of its primary context. Shared by the sessions and modules of the card; every call of the driver
+/// A GPU and the use of its primary context. Shared by the sessions and modules of the GPU; every call of the driver
 /// goes between the construction and the destruction of a Scope.
 class Context {
 public:
   ~Context();
-  /// Retains the context of card number `ordinal`. Device if there is no such card.
+  /// Retains the context of GPU number `ordinal`. Device if there is no such GPU.
   static bundle::Error create(const std::string &library, unsigned ordinal, std::shared_ptr<Context> &result);
 
   const Driver &getDriver() const { return driver; }
@@ -53,7 +53,7 @@ public:
   const std::string &getArchitecture() const { return architecture; }
   /// True if memory can be allocated and freed in the order of a stream.
   bool hasMemoryPools() const { return memoryPools; }
-  /// Of the card, all of it.
+  /// Of the GPU, all of it.
   uint64_t getMemoryBytes() const { return memoryBytes; }
   DeviceNumber getDevice() const { return device; }
 

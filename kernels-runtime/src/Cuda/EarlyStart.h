@@ -4,8 +4,8 @@
 // A kernel that starts early (programmatic dependent launch) gets SMs as they have room, not evenly: where the CTAs of
 // the kernel in front leave no room for its share on every SM, it piles up on those that end first, and runs for as
 // long as the fullest SM takes (an H100, BERT layer of 4 x 256: 75 us with all kernels early, 68 with these, 71 with
-// none). So a kernel starts early if its share fits beside the CTAs in front, or if it fills the card by itself: then
-// CTAs that come later even it out. One of a CTA for each SM fills the card if it asks for more than half of an SM's
+// none). So a kernel starts early if its share fits beside the CTAs in front, or if it fills the GPU by itself: then
+// CTAs that come later even it out. One of a CTA for each SM fills the GPU if it asks for more than half of an SM's
 // shared memory: then no SM has two (a decode layer of Llama 165.5 us without, 163.3 with, ResNet-50 159.0 and 157.0).
 // A few CTAs that find no room stay behind: what they gain is less than what the shared memory costs those around them.
 #ifndef WEFT_CUDA_EARLYSTART_H
@@ -17,7 +17,7 @@
 
 namespace weft::cuda {
 
-/// A card's SMs, and what the driver takes of one for each CTA.
+/// A GPU's SMs, and what the driver takes of one for each CTA.
 struct SmLimits {
   int count = 1, threads = 1, registers = 1, sharedBytes = 1, sharedBytesOfCta = 0;
 };

@@ -1,4 +1,4 @@
-// A card that executes PTX on the CPU.
+// A GPU that executes PTX on the CPU.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Modules, memory and the checks of a launch before it begins.

@@ -1,9 +1,9 @@
-// A card that executes PTX on the CPU.
+// A GPU that executes PTX on the CPU.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What the rest of the runtime, the tool and the tests see of the emulator: modules from PTX text, global memory, and
-// launches. One Emulator is one card; it is not thread safe. Every call that can fail returns an Error and leaves the
-// card usable. A launch is deterministic: its result, findings and counters depend on nothing but its LaunchSpec, the
+// launches. One Emulator is one GPU; it is not thread safe. Every call that can fail returns an Error and leaves the
+// GPU usable. A launch is deterministic: its result, findings and counters depend on nothing but its LaunchSpec, the
 // module and the contents of memory.
 #ifndef WEFT_EMULATOR_EMULATOR_H
 #define WEFT_EMULATOR_EMULATOR_H
@@ -41,7 +41,7 @@ public:
 
 class Emulator {
 public:
-  /// `card`: a card's name ("H100") or an architecture ("sm_90a": its default card), see Card.h.
+  /// `card`: a GPU's name ("H100") or an architecture ("sm_90a": its default GPU), see GPU.h.
   static Error create(std::string_view card, std::unique_ptr<Emulator> &emulator);
   ~Emulator();
   Emulator(const Emulator &) = delete;

@@ -1,7 +1,7 @@
 // The emulator as a device of the runtime.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Device memory is the card's, addresses are the card's, and a dispatch returns when the launch has ended. Counters are
+// Device memory is the GPU's, addresses are the GPU's, and a dispatch returns when the launch has ended. Counters are
 // kept per dispatch of the last run.
 //
 // Where kernels wait for the grids in front (programmatic dependent launch), launches overlap as far as that allows: a
@@ -38,7 +38,7 @@ static bool parseNumber(std::string_view text, uint64_t &value) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-/// Sets `value` to the place of `text` in the list of words; false if it is not there.
+/// Sets `value` to the position of `text` in the list of words; false if it is not there.
 template <class T, size_t N>
 static bool parseWord(std::string_view text, const std::string_view (&words)[N], T &value) {
   for (size_t i = 0; i < N; ++i)
@@ -197,12 +197,12 @@ Error EmulatorDevice::allocate(uint64_t bytes, void *&address) {
   uint64_t result = 0;
   Error error = emulator->allocate(bytes ? bytes : 1, result);
   if (!error)
-    // An address of the card, not of the host. NOLINTNEXTLINE(performance-no-int-to-ptr)
+    // An address of the GPU, not of the host. NOLINTNEXTLINE(performance-no-int-to-ptr)
     address = reinterpret_cast<void *>(result);
   return error;
 }
 
-/// The card's memory is this session's alone, and goes with it.
+/// The GPU's memory is this session's alone, and goes with it.
 Error EmulatorDevice::placeReadOnly(LoadedBundle &, std::vector<ReadOnlyData> &items) {
   for (ReadOnlyData &item : items) {
     uint64_t bytes = item.view.getBytes();

@@ -13,7 +13,7 @@ class Device;
 
 namespace emu {
 
-/// Reads "CARD[,option]...": a card or architecture of Card.h, and of LaunchOptions seed=N, timing=early|random|late,
+/// Reads "GPU[,option]...": a GPU or architecture of GPU.h, and of LaunchOptions seed=N, timing=early|random|late,
 /// order=random|depth-first|reverse, ctas=numbers|reverse|random (who begins first), sanitizer=on|off, counters=on|off,
 /// limit=N (warp instructions of a launch).
 Error parseCard(std::string_view text, std::string &card, LaunchOptions &options);

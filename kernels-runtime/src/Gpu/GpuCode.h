@@ -1,7 +1,7 @@
 // GPU code of a bundle, the same for every GPU device.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which PTX module of a bundle a card runs, and how a dispatch becomes the parameters of a kernel
+// Which PTX module of a bundle a GPU runs, and how a dispatch becomes the parameters of a kernel
 // (weft/bundle_format.h: GpuModuleRecord, GpuKernelRecord, TensorMapRecord). Knows neither CUDA nor the emulator.
 #ifndef WEFT_GPU_GPUCODE_H
 #define WEFT_GPU_GPUCODE_H
@@ -26,7 +26,7 @@ struct GpuArchitecture {
   static bool parse(std::string_view text, GpuArchitecture &result);
   /// True if code for `code` runs here: of the same or a lower version, and if it is specific, of the same.
   bool runs(GpuArchitecture code) const;
-  /// Among code that a card runs, the one of the highest rank is the best.
+  /// Among code that a GPU runs, the one of the highest rank is the best.
   uint32_t getRank() const { return version + (isSpecific ? 1000000 : 0); }
 };
 
@@ -36,7 +36,7 @@ bool getTensorMapType(bundle::DType dtype, TensorMapType &type);
 /// Encodes a tensor map as the device's kernels read it: 128 bytes.
 using TensorMapEncoder = std::function<bundle::Error(const TensorMapSpec &, uint8_t *bytes)>;
 
-/// The module of a bundle that a card runs.
+/// The module of a bundle that a GPU runs.
 class GpuCode {
 public:
   /// Chooses the module for `target`, or, if that is empty, the best one for `card`. Device if there is none that runs.

@@ -1,7 +1,7 @@
 // The signatures in a PTX text.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a launch must know of a kernel and only its text tells: how many parameters it takes (the driver can tell only
+// What a launch must know of a kernel and only its text says: how many parameters it takes (the driver can tell only
 // by failing, which tools that watch its calls report as an error), whether it waits for the grids before it, and
 // whether a module has memory of its own.
 #ifndef WEFT_GPU_PTXENTRIES_H

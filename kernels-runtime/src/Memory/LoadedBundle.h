@@ -49,7 +49,7 @@ public:
   const bundle::Tables &getTables() const { return reader.getTables(); }
   /// Address of weight data as stored, aligned for kernels.
   const uint8_t *getWeight(uint32_t index) const { return weights[index]; }
-  /// The card in whose memory that is; -1: the host's.
+  /// The GPU in whose memory that is; -1: the host's.
   int getWeightCard(uint32_t index) const { return weightCards[index]; }
   /// In which kernels see the weight; null: as stored.
   const bundle::WeightOrderRecord *findOrder(uint32_t index) const;

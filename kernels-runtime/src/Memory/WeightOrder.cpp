@@ -1,7 +1,7 @@
 // Weights whose dimensions kernels read in another order.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Once for each weight and card, but of gigabytes: planes of the dimension that is innermost as stored and of the one
+// Once for each weight and GPU, but of gigabytes: planes of the dimension that is innermost as stored and of the one
 // that is innermost as seen are transposed block by block, so that both sides move whole lines of the cache.
 #include "WeightOrder.h"
 
@@ -74,7 +74,7 @@ static Plane takePlane(const WeightOrderRecord &record, Odometer &planes) {
   return plane;
 }
 
-/// Calls `visit` with the places of each plane, as stored and as seen.
+/// Calls `visit` with the indices of each plane, as stored and as seen.
 template <typename Visit>
 static void forEachPlane(const Odometer &planes, const uint8_t *stored, uint8_t *seen, Visit visit) {
   uint64_t place[8] = {};

@@ -27,7 +27,7 @@ public:
   const Recording *find(const Key &key);
   /// True from the second time on that it is asked about a key, as long as not too many others came between.
   bool comesAgain(const Key &key);
-  /// The place of the recording for this key. It holds null, or an old recording to be changed. Valid until the next
+  /// The entry of the recording for this key. It holds null, or an old recording to be changed. Valid until the next
   /// call.
   std::unique_ptr<Recording> &add(const Key &key);
   /// Forgets all recordings.

@@ -137,7 +137,7 @@ TEST(Communicator, MovesMoreThanSocketsBuffer) {
   EXPECT_EQ(sums, Texts(2, "3 3 3"));
 }
 
-/// A card's memory goes through the host's.
+/// A GPU's memory goes through the host's.
 TEST(Communicator, TakesMemoryOfDevices) {
   EXPECT_EQ(runCollective(CollectiveKind::AllReduce, Reduction::Add, 2, 3, "emu:sm_80"), Texts(2, "100 102 104"));
 }

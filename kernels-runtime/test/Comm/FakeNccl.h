@@ -1,7 +1,7 @@
 // A stand-in for NCCL.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Collectives of processes that have memory in common, which the test maps before it forks. As on cards, a call returns
+// Collectives of processes that have memory in common, which the test maps before it forks. As on GPUs, a call returns
 // at once, in a captured stream does nothing but be recorded, and what it started waits for the other ranks without an
 // end; the stream of the stand-in for CUDA is not ready meanwhile.
 #ifndef WEFT_TEST_COMM_FAKENCCL_H

@@ -1,4 +1,4 @@
-// Ranks on cards.
+// Ranks on GPUs.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Ranks are processes here, each with stand-ins for the driver and NCCL.
@@ -162,7 +162,7 @@ TEST_F(NcclTransportTest, EndsWhenARankDies) {
   EXPECT_EQ(texts[0], "rank 0 of 2: all_reduce \"/mlp\": rank 1 has ended, aborted");
 }
 
-/// The work of a card goes on when another rank, which has done its part in it, is gone.
+/// The work of a GPU goes on when another rank, which has done its part in it, is gone.
 TEST_F(NcclTransportTest, OutlivesRanksThatHaveDoneTheirPart) {
   auto work = [](uint32_t rank, Session &session, FakeNccl &nccl) {
     nccl.awaitedGone = rank;
@@ -171,7 +171,7 @@ TEST_F(NcclTransportTest, OutlivesRanksThatHaveDoneTheirPart) {
   EXPECT_EQ(runRanks(3, CollectiveKind::AllReduce, work), Texts(3, "30 33 36 39"));
 }
 
-/// Of the same extents as the run before, which the cards begin at once, and of others, which the ranks speak of first.
+/// Of the same extents as the run before, which the GPUs begin at once, and of others, which the ranks speak of first.
 TEST_F(NcclTransportTest, EndsWhenARunNeedsARankThatHasLeft) {
   for (int64_t count : {4, 6}) {
     auto work = [count](uint32_t rank, Session &session, FakeNccl &nccl) {

@@ -1,4 +1,4 @@
-// GPU code on a real card, and on the emulator.
+// GPU code on a real GPU, and on the emulator.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The same bundles on the emulated and on the real machine: WEFT_TEST_DEVICE=cuda:0 runs every test on that device as
@@ -96,7 +96,7 @@ TEST_P(GpuDevice, RunsAgainAndAgain) {
   SessionPtr session;
   ASSERT_EQ(create(bundle.get(), session, folder), "");
   bool isCard = device.substr(0, 4) == "cuda";
-  // Shapes that come again, host tensors; and on a card outputs there that the next run takes, on its default stream.
+  // Shapes that come again, host tensors; and on a GPU outputs there that the next run takes, on its default stream.
   std::vector<void *> taken;
   for (int round = 0; round < 5; ++round)
     for (int64_t n : {1000, 77}) {

@@ -45,7 +45,7 @@ struct FakeCuda {
   bool refusesCubins = false;          ///< As a driver that was replaced by another of the same version.
 
   bool refusesUpdates = false;    ///< Of graphs.
-  uint64_t memoryBytes = 1 << 30; ///< Of a card; cuMemAlloc* gives no more.
+  uint64_t memoryBytes = 1 << 30; ///< Of a GPU; cuMemAlloc* gives no more.
 
   std::map<std::string, int> calls;
   std::vector<std::pair<std::string, void *>> order; ///< Of "record", "wait", "graph", "kernel", "copy" on streams.

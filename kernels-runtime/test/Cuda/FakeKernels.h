@@ -1,4 +1,4 @@
-// What kernels do on the fake card.
+// What kernels do on the fake GPU.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef WEFT_TEST_FAKEKERNELS_H
 #define WEFT_TEST_FAKEKERNELS_H

@@ -229,7 +229,7 @@ TEST(Arithmetic, HalvesRoundOnce) {
           return kind == HalfKind::F16 ? bits : uint16_t((bits & 0x8fff) | ((0x61u + (random() % 61)) << 7));
         };
         a[i] = any(), b[i] = any(), c[i] = any();
-        // Ties: a product with a one and one half place, and something small.
+        // Ties: a product with a one and half a unit in the last place, and something small.
         if (repeat % 4 == 0) {
           double product = decode(format, a[i]) * decode(format, b[i]);
           c[i] = uint16_t(encode(format, std::ldexp(product, -int(random() % 40)), Rounding::NearestEven));

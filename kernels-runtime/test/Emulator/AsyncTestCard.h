@@ -1,7 +1,7 @@
 // Kernels with tensor maps for tests.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A card, buffers, kernel parameters (tensor maps too) and launches in a few words; every launch is repeated by
+// A GPU, buffers, kernel parameters (tensor maps too) and launches in a few words; every launch is repeated by
 // `everyTiming` with asynchronous operations early, late and at random moments.
 #ifndef WEFT_TEST_EMULATOR_ASYNCTESTCARD_H
 #define WEFT_TEST_EMULATOR_ASYNCTESTCARD_H

@@ -43,7 +43,7 @@ static KernelCase caseOf(const std::string &body, uint32_t threads, uint32_t cta
 }
 
 TEST(Barrier, ExchangeThroughShared) {
-  // Every thread gives its number to the thread at the mirrored place, in both directions, in 20 rounds.
+  // Every thread gives its number to the thread at the mirrored index, in both directions, in 20 rounds.
   KernelCase kernel = caseOf(R"(
   mov.u32 %r1, %t;
   mov.u32 %r2, s;

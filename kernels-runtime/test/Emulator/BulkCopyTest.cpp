@@ -441,7 +441,7 @@ W:
   kernel.dynamicShared = 8192 + 64;
   std::vector<uint8_t> in = pattern(5 * 32);
   kernel.arguments = {tensorMap(first, 1), buffer(in), output(128), buffer(std::vector<uint8_t>(128))};
-  kernel.arguments[3].isCompared = false; // The bytes of a map differ between the emulator and a card.
+  kernel.arguments[3].isCompared = false; // The bytes of a map differ between the emulator and a GPU.
   kernel.isDumped = false;                // As the first buffer's address is in it.
   std::vector<uint8_t> expected(128);
   for (uint32_t i = 0; i < 128;

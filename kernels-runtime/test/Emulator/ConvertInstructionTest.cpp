@@ -66,7 +66,7 @@ uint64_t encodeFloat(const NumberType &type, long double value, char direction) 
   if (magnitude == 0)
     return sign;
   int exponent = std::max(std::ilogb(magnitude), 1 - bias);
-  // In places of the result: a whole number after rounding; it may carry into the next exponent.
+  // In units of the last place of the result: a whole number after rounding; it may carry into the next exponent.
   uint64_t places = uint64_t(roundWhole(std::ldexp(magnitude, type.mantissaBits - exponent), direction));
   uint64_t bits = places + (uint64_t(exponent + bias - 1) << type.mantissaBits);
   uint64_t infinity = ((uint64_t(1) << type.exponentBits) - 1) << type.mantissaBits;

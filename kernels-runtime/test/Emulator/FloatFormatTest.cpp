@@ -49,7 +49,7 @@ uint32_t oracle(const NamedFormat &named, const std::vector<double> &all, double
   size_t index = below;
   if (magnitude != all[below]) {
     bool isLast = below + 1 == all.size();
-    // Past the largest number IEEE goes on as if there were one more place.
+    // Past the largest number IEEE goes on as if there were one more bit.
     double above = isLast ? all[below] + (all[below] - all[below - 1]) : all[below + 1];
     double toBelow = magnitude - all[below], toAbove = above - magnitude;
     bool away = rounding == Rounding::Up ? !isNegative : rounding == Rounding::Down ? isNegative : false;

@@ -190,7 +190,7 @@ struct Approximation {
   double relative, absolute; ///< Error bounds of the manual.
   double low, high;          ///< Of the magnitudes of the operands that are compared.
   bool isPositive;
-  double units, difference; ///< Of card and emulator: the card's documented error and half a unit.
+  double units, difference; ///< Of GPU and emulator: the GPU's documented error and half a unit.
 };
 
 // Units and differences: the manual's 2 units of div and of ex2, 1 of rcp, relative errors of 2^-22.9 of rsqrt, 2^-23
@@ -277,7 +277,7 @@ TEST(FloatInstruction, ApproximationsOfDoubles) {
     const char *body;
     double (*exact)(double);
     double bound;
-    double units; ///< Of card and emulator. The manual says nothing; of .ftz results the upper words differ by 1.
+    double units; ///< Of GPU and emulator. The manual says nothing; of .ftz results the upper words differ by 1.
   };
   for (const Form &form :
        {Form{"rcp.approx.ftz.f64 %d, %a;", [](double x) { return 1 / x; }, 0x1p-18, 0x1p32},

@@ -1,4 +1,4 @@
-// Whole matrix products through the asynchronous units.
+// Whole GEMMs through the asynchronous units.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The GEMM kernels of test/Emulator/Kernels, and (where WEFT_SAMPLES names their folder) the sample kernels of the

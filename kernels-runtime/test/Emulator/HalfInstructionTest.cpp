@@ -165,7 +165,7 @@ TEST(HalfInstruction, SpecialFunctions) {
     bool isBfloat, isPacked;
     double (*exact)(double);
     double relative;
-    double units, difference; ///< Of card and emulator: the card's documented error and one unit.
+    double units, difference; ///< Of GPU and emulator: the GPU's documented error and one unit.
   };
   // The manual's errors: relative ones of 2^-9.9 and 2^-7 of ex2, absolute ones of 2^-10.987 and 2^-8 of tanh.
   auto ex2 = [](double x) { return std::exp2(x); };

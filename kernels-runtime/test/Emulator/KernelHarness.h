@@ -1,10 +1,10 @@
 // Runs a kernel given as PTX text.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A test describes a launch, runs it on an emulated card and compares the buffers with an oracle of its own. What ran
+// A test describes a launch, runs it on an emulated GPU and compares the buffers with an oracle of its own. What ran
 // is remembered for the test of coverage. With WEFT_EMU_DUMP=DIR in the environment every successful launch is written
 // as a case folder DIR/<suite>.<test>.<n> (kernel.ptx, launch.json, in<i>.bin, out<i>.bin, counters.json), for replay
-// on a real card; with WEFT_EMU_PTXAS=PATH of ptxas, every text that runs must also be accepted by it.
+// on a real GPU; with WEFT_EMU_PTXAS=PATH of ptxas, every text that runs must also be accepted by it.
 #ifndef WEFT_TEST_EMULATOR_KERNELHARNESS_H
 #define WEFT_TEST_EMULATOR_KERNELHARNESS_H
 
@@ -34,8 +34,8 @@ template <typename T> std::vector<T> fromBytes(const Bytes &bytes) {
   return values;
 }
 
-/// How far a card may be from a buffer's contents: that many units in the last place, or that absolute difference. Of
-/// approximations, whose bits no manual fixes; the sum of the card's documented error and the emulator's. NaNs and
+/// How far a GPU may be from a buffer's contents: that many units in the last place, or that absolute difference. Of
+/// approximations, whose bits no manual fixes; the sum of the GPU's documented error and the emulator's. NaNs and
 /// infinities have to be equal.
 struct Tolerance {
   std::string type; ///< Of the elements: f16, bf16, f32 or f64; "" for bit equality.
@@ -79,7 +79,7 @@ struct KernelCase {
   std::vector<Argument> arguments;
   LaunchOptions options;
   std::string card = "H100";
-  bool isDumped = true; ///< False for kernels whose result a card need not share (clocks, %smid, faults).
+  bool isDumped = true; ///< False for kernels whose result a GPU need not share (clocks, %smid, faults).
 };
 
 struct KernelResult {

@@ -24,7 +24,7 @@ struct LaneKernel {
   std::vector<unsigned> in;    ///< Bytes of %a, %b, %c: 2, 4 or 8.
   std::vector<unsigned> out;   ///< Bytes of %d, %e.
   std::string version = "8.0"; ///< .version
-  Tolerance tolerance = {};    ///< Of the results on a card.
+  Tolerance tolerance = {};    ///< Of the results on a GPU.
 };
 
 /// The PTX of a kernel "lanes" with a pointer to each operand and result, blocks of 64 threads, one thread per element.

@@ -1,4 +1,4 @@
-// Places of variables and sums over entries.
+// Addresses of variables and sums over entries.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Shared memory of several entries, blocks of parameters, and what a built module says of its entries.

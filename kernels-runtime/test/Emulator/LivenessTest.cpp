@@ -242,7 +242,7 @@ TEST(Liveness, ManyRegistersThroughManyBlocks) {
   EXPECT_EQ(liveness.peakRegisters, count);
 }
 
-/// The steps of emitted code, as places: what a step was bound from is kept in `immediate`.
+/// The steps of emitted code, as positions: what a step was bound from is kept in `immediate`.
 TEST(Emit, BlocksFollowPriorityWithJumpsWhereTheTextFellThrough) {
   // 0: @p bra L1 (step 2); 1: bra L0 (step 3); 2: falls into 3, which is the join. Then nothing: the body falls off.
   BoundCode code;

@@ -4,7 +4,7 @@
 // Every shape and type of mma.sync on small whole numbers, whose sums are exact in every accumulator, so that each
 // element of D tells which elements of A and B met in it; fragments are made here from the indices that the PTX manual
 // gives for each element type, one by one. How sums round is MatrixModelTest's matter. The last tests run random
-// numbers, for the replay on a card.
+// numbers, for the replay on a GPU.
 
 #include "KernelHarness.h"
 

@@ -25,7 +25,7 @@ int exponentOf(double value, int smallest) {
   return std::max(exponent - 1, smallest);
 }
 
-/// Drops what of `value` lies below 2^place.
+/// Drops what of `value` lies below 2^position.
 double truncate(double value, int place) { return std::ldexp(std::trunc(std::ldexp(value, -place)), place); }
 
 uint32_t oracleStep(const MatrixModel &model, const std::vector<double> &a, const std::vector<double> &b,
@@ -215,7 +215,7 @@ TEST(MatrixModel, HandWorkedSums) {
   EXPECT_EQ(dotF16(90, MatrixUnit::Wgmma, {1, -0x1p-12}, {1, 0x1p-13}, 0), 1 - 0x1p-24f);
   EXPECT_EQ(dotF16(80, MatrixUnit::Mma, {1, -0x1p-12}, {1, 0x1p-13}, 0), 1.0f);
   EXPECT_EQ(dotF16(80, MatrixUnit::Mma, {1, -0x1p-12}, {1, 0x1p-12}, 0), 1 - 0x1p-24f);
-  // Large terms cancel: what was below their places is gone.
+  // Large terms cancel: what was below their bits is gone.
   EXPECT_EQ(dotF16(90, MatrixUnit::Mma, {0x1p15, -0x1p15, 0x1p-5}, {0x1p15, 0x1p15, 0x1p-1}, 0), 0.0f);
   EXPECT_EQ(dotF16(90, MatrixUnit::Mma, {0x1p15, -0x1p15, 0x1p4}, {0x1p15, 0x1p15, 0x1p1}, 0), 0x1p5f);
   // On sm_80 the second half of K is a step of its own, after the first was rounded.

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What FloatFormat.h says of NaNs and of .ftz, as an H100 was seen to do it: signalling and quiet NaNs of both signs
-// with payloads in every place of an instruction, and exact results within a few places of the smallest normal number.
+// with payloads in every operand of an instruction, and exact results within a few units of the smallest normal number.
 
 #include "FloatOracle.h"
 #include "LaneKernel.h"
@@ -128,7 +128,7 @@ uint64_t flushedAfterRounding(Wide exact, char direction) {
   return bitsOf(std::fabs(unbounded) < 0x1p-62f ? std::copysign(0.0f, unbounded) : rounded<float>(exact, direction));
 }
 
-/// 1,024 pairs whose product is within some places of 2^-126; both signs.
+/// 1,024 pairs whose product is within some units of 2^-126; both signs.
 std::vector<Lanes> pairsNearSmallest() {
   std::mt19937 random(5);
   std::vector<Lanes> operands(2);

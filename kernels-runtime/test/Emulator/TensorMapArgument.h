@@ -1,7 +1,7 @@
 // Tensor maps as kernel parameters of tests.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A TensorMapSpec over a buffer of a KernelCase, with the description from which a replay on a card encodes it.
+// A TensorMapSpec over a buffer of a KernelCase, with the description from which a replay on a GPU encodes it.
 #ifndef WEFT_TEST_EMULATOR_TENSORMAPARGUMENT_H
 #define WEFT_TEST_EMULATOR_TENSORMAPARGUMENT_H
 

@@ -98,7 +98,7 @@ llvm::Error Reader::readMaps() {
   return llvm::Error::success();
 }
 
-/// The places in the list of scalars of the results of the map `name`.
+/// The positions in the list of scalars of the results of the map `name`.
 llvm::Error Reader::readPlaces(DictionaryAttr map, llvm::StringRef name, size_t count,
                                llvm::SmallVectorImpl<unsigned> &places) {
   auto attribute = map.getAs<AffineMapAttr>(name);

@@ -13,7 +13,7 @@ namespace weft::emit {
 
 static constexpr std::chrono::seconds longest(120);
 
-/// The first line that tells of an error.
+/// The first line that reports an error.
 static std::string firstError(llvm::StringRef text) {
   llvm::SmallVector<llvm::StringRef> lines;
   text.split(lines, '\n');

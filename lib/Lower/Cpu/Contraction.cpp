@@ -118,9 +118,9 @@ static bool isWindow(linalg::GenericOp op, const Factor &factor, ArrayRef<unsign
   return false;
 }
 
-/// Whether M and N had better change places, in cycles of a tile of 8 x 32 that takes a place of K in 8: what the tile
-/// computes beyond the edges, what packing takes for a place of K and 32 columns (by vectors, element by element for
-/// windows, or transposed in registers, as weights are), and what transposing the results takes.
+/// Whether M and N had better change sides, in cycles of a tile of 8 x 32 that takes an element of K in 8: what the
+/// tile computes beyond the edges, what packing takes for an element of K and 32 columns (by vectors, element by
+/// element for windows, or transposed in registers, as weights are), and what transposing the results takes.
 static bool isBetterAcross(linalg::GenericOp op, const Contraction &c) {
   constexpr int64_t tileRows = 8, tileColumns = 32, tileOfGrid = 256;
   constexpr double copied = 3, gathered = 32, transposed = 10, transposedResults = 190;
@@ -177,7 +177,7 @@ std::optional<Contraction> matchContraction(linalg::GenericOp op) {
     else
       (inLhs && inRhs ? result.batch : inLhs ? onlyLhs : onlyRhs).push_back(loop);
   }
-  // Where channels are innermost in an image, places of its window come first, so that K's innermost loop goes along
+  // Where channels are innermost in an image, elements of its window come first, so that K's innermost loop goes along
   // them.
   auto walksChannels = [&](const Factor &factor) {
     return isWindow(op, factor, result.k) && llvm::any_of(factor.inputs, [&](unsigned input) {

@@ -1,4 +1,4 @@
-// What surrounds a contraction on memory: zeros written to its result before, and a pointwise op that reads the sums
+// What surrounds a contraction on memory: zeros written to its result before, and an elementwise op that reads the sums
 // once. Both join the contraction: sums begin as zeros in registers, and are rounded, biased, activated there before
 // they are stored.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,7 +16,8 @@ struct Surroundings {
   unsigned sumInput = 0;            ///< The epilogue's input that is C.
 };
 
-/// None of the ops between these and `contraction` has effects, so all of them may be emitted in the last one's place.
+/// None of the ops between these and `contraction` has effects, so all of them may be emitted in the last one's
+/// position.
 Surroundings findSurroundings(mlir::linalg::GenericOp contraction);
 
 /// An epilogue as operands over the loops of the contraction and a body that takes vectors.

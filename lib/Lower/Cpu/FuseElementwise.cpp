@@ -1,4 +1,4 @@
-// weft-cpu-fuse: folds pointwise producers into their consumers where that repeats no expensive work.
+// weft-cpu-fuse: folds elementwise producers into their consumers where that repeats no expensive work.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Patterns.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

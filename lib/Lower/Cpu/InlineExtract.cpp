@@ -1,5 +1,5 @@
-// A pointwise producer that is read element by element (by a gather or a pad) is computed where it is read, so that it
-// needs no memory.
+// An elementwise producer that is read element by element (by a gather or a pad) is computed where it is read, so that
+// it needs no memory.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Patterns.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"

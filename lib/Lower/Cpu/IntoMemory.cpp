@@ -54,7 +54,7 @@ void storeRows(OpBuilder &builder, Location loc, const IntoMemory &into, Value r
       }
       Value extent = memref::DimOp::create(b, loc, memory, d);
       target.push_back(loadIndex(b, loc, into, symbol.getPosition(), indices, place, extent));
-      // A negative place is a huge unsigned one.
+      // A negative index is a huge unsigned one.
       Value isWithin = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, target.back(), extent);
       exists = arith::AndIOp::create(b, loc, exists, isWithin);
     }

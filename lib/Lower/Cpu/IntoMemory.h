@@ -17,7 +17,7 @@ struct IntoMemory {
 };
 std::optional<IntoMemory> readInto(mlir::ModuleOp module);
 
-/// memory[data_map(d)[indices[index_maps(d)]]] = rows[d] for all d within `extents`, where that place is within the
+/// memory[data_map(d)[indices[index_maps(d)]]] = rows[d] for all d within `extents`, where that index is within the
 /// memory.
 void storeRows(mlir::OpBuilder &builder, mlir::Location loc, const IntoMemory &into, mlir::Value rows,
                mlir::Value indices, mlir::Value memory, mlir::ValueRange extents);

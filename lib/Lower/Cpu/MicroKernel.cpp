@@ -13,8 +13,8 @@
 // not neighbours (a transposed result; the last one, whose columns repeat the last) has accumulators of its own, which
 // are added to C after the last block.
 //
-// Zeros that C is filled with before become initial sums in registers. A pointwise op that reads C once is applied to
-// the sums of the last block in registers, so that C is partial sums of earlier blocks at most (Epilogue.h).
+// Zeros that C is filled with before become initial sums in registers. An elementwise op that reads C once is applied
+// to the sums of the last block in registers, so that C is partial sums of earlier blocks at most (Epilogue.h).
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "PanelEmitter.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"

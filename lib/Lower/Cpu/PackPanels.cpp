@@ -1,5 +1,5 @@
 // Packing of contractions: panels of B as [k][columns of a register tile], rows of A as [rows][k] where neighbours
-// along K can be computed as vectors, else as [k][rows]; elements converted and pointwise prologues evaluated on the
+// along K can be computed as vectors, else as [k][rows]; elements converted and elementwise prologues evaluated on the
 // way.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "PanelEmitter.h"

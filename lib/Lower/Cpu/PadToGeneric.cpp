@@ -1,5 +1,5 @@
 // Padding by a constant as a generic that reads inside the operand or yields the constant: it tiles, fuses and
-// vectorises like pointwise ops.
+// vectorises like elementwise ops.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Patterns.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"

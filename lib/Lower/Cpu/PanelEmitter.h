@@ -106,7 +106,7 @@ private:
   mlir::Value accumulate(mlir::Value a, mlir::Value bVector, mlir::Value acc);
   bool canMultiplyInPlace();
   mlir::Value loadColumns(mlir::Value first, mlir::Value panel, mlir::Value kk, mlir::Value k0, int64_t v);
-  /// Places in memory from an element of a factor to its neighbour.
+  /// Elements in memory from an element of a factor to its neighbour.
   int64_t unit() const { return c.quad ? 4 : 1; }
 
   Surroundings around;

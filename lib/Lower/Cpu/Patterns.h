@@ -12,7 +12,7 @@ namespace weft::cpu {
 
 /// tensor.pad by a constant as a generic.
 void populatePadToGeneric(mlir::RewritePatternSet &patterns);
-/// Pointwise producers into the elements that a generic's body extracts from them.
+/// Elementwise producers into the elements that a generic's body extracts from them.
 void populateInlineExtract(mlir::RewritePatternSet &patterns);
 /// `select(inside, load x[select(inside, i, 0)], padding)` below `root` becomes a conditional load of x[i].
 void guardPaddedLoads(mlir::Operation *root);

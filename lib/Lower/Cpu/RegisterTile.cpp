@@ -15,7 +15,7 @@ Value PanelEmitter::isDense(Value panel) {
   return isContiguous(output.columns, mul(panel, index(panelColumns)), index(panelColumns));
 }
 
-/// The columns that vector `v` of a panel has, `unit` places in memory each; null: all of them.
+/// The columns that vector `v` of a panel has, `unit` elements in memory each; null: all of them.
 Value PanelEmitter::maskOf(Value panel, int64_t v, int64_t unit) {
   std::optional<int64_t> columns = getConstantIntValue(n.total);
   if (columns && *columns % panelColumns == 0)
@@ -117,7 +117,7 @@ SmallVector<Value> PanelEmitter::oldSums(Value memory, ArrayRef<SmallVector<Valu
   return llvm::to_vector(ValueRange(ifOp.getResults()));
 }
 
-/// Vector `v` of a panel's columns at place `kk` of a block of K, from where they lie; `first` is the panel's first
+/// Vector `v` of a panel's columns at index `kk` of a block of K, from where they lie; `first` is the panel's first
 /// column.
 Value PanelEmitter::loadColumns(Value first, Value panel, Value kk, Value k0, int64_t v) {
   unsigned input = c.columns.inputs.front();

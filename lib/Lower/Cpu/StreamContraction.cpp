@@ -101,8 +101,8 @@ void StreamEmitter::nest(ArrayRef<unsigned> loops, unsigned except, function_ref
   place[loops.front()] = {};
 }
 
-/// The extent of a short loop whose places share what the columns read as vectors, which differ in constants: by how
-/// far a field of a word is moved. Each place gets code of its own then. None for other loops.
+/// The extent of a short loop whose iterations share what the columns read as vectors, which differ in constants: by
+/// how far a field of a word is moved. Each iteration gets code of its own then. None for other loops.
 std::optional<int64_t> StreamEmitter::countFields(unsigned d) {
   constexpr int64_t most = 16;
   std::optional<int64_t> extent = getConstantIntValue(extents[d]);
@@ -244,8 +244,8 @@ Value StreamEmitter::asVector(Value value) {
   return vector::BroadcastOp::create(b, loc, VectorType::get({lanes}, value.getType()), value);
 }
 
-/// The factor at the present place, `offset` elements further along the vectorised loop: a vector along that loop, or a
-/// scalar.
+/// The factor at the present position, `offset` elements further along the vectorised loop: a vector along that loop,
+/// or a scalar.
 Value StreamEmitter::evaluate(const Factor &factor, Value offset, Value lanesLeft, bool wantsVector) {
   IRMapping mapping;
   for (unsigned input : factor.inputs) {
@@ -285,7 +285,7 @@ Value StreamEmitter::oldSum(Value at, Value lanesLeft, bool wantsVector) {
                      : memref::LoadOp::create(b, loc, output.memory, at).getResult();
 }
 
-/// Stores the sum at the present place, a scalar or a vector `offset` further along the vectorised loop, or what the
+/// Stores the sum at the present position, a scalar or a vector `offset` further along the vectorised loop, or what the
 /// epilogue makes of it.
 void StreamEmitter::storeSum(Value sum, Value offset, Value lanesLeft) {
   bool isVector = isa<VectorType>(sum.getType());

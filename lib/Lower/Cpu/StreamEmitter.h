@@ -14,7 +14,7 @@ namespace weft::cpu {
 inline constexpr int64_t maxAccumulators = 8;
 /// Extents below this do not fill enough of a vector.
 inline constexpr int64_t minVectorExtent = 4;
-/// Places of K that are written out, so that windows of neighbours read what they share once.
+/// Elements of K that are written out, so that windows of neighbours read what they share once.
 inline constexpr int64_t maxWrittenOut = 8;
 
 class StreamEmitter {
@@ -50,7 +50,7 @@ private:
 
   // Elements.
   mlir::Value address(const FlatOperand &operand);
-  /// Places in memory from an element of a factor to its neighbour.
+  /// Elements in memory from an element of a factor to its neighbour.
   int64_t unit() const { return c.quad ? 4 : 1; }
   mlir::Value loadWords(unsigned input, mlir::Value at, bool isVector, mlir::Value lanesLeft);
   mlir::Value mask(mlir::Value count, int64_t each = 1);

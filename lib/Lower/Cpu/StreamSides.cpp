@@ -13,7 +13,7 @@ namespace weft::cpu {
 
 //===--- Vectors along N ---===//
 
-/// `sums`, rows x vectors, after the multiply-adds of one place in K.
+/// `sums`, rows x vectors, after the multiply-adds of one element in K.
 SmallVector<Value> StreamEmitter::multiplyColumns(ValueRange sums, int64_t vectors, Value lanesLeft) {
   SmallVector<Value> next(sums), columns;
   for (int64_t v = 0; v < vectors; ++v)
@@ -27,8 +27,8 @@ SmallVector<Value> StreamEmitter::multiplyColumns(ValueRange sums, int64_t vecto
   return next;
 }
 
-/// At a place of the first of `loops`: what places further on read of the columns comes nearer. Rows of a matrix lie in
-/// a page each, which the prefetchers of the hardware do not leave.
+/// At a position of the first of `loops`: what positions further on read of the columns comes nearer. Rows of a matrix
+/// lie in a page each, which the prefetchers of the hardware do not leave.
 void StreamEmitter::prefetchColumns(ArrayRef<unsigned> loops, int64_t vectors) {
   constexpr int64_t ahead = 8, cacheLine = 64, nearBytes = 1024;
   for (unsigned input : c.columns.inputs) {
@@ -45,7 +45,7 @@ void StreamEmitter::prefetchColumns(ArrayRef<unsigned> loops, int64_t vectors) {
   }
 }
 
-/// Vectors side by side: what innermost places of K share of the columns stays in registers, with the sums.
+/// Vectors side by side: what innermost elements of K share of the columns stays in registers, with the sums.
 int64_t StreamEmitter::countVectors() const {
   int64_t most = std::max<int64_t>(maxAccumulators / rows, 1), registers = tile.vectorBits >= 512 ? 28 : 14;
   int64_t kept = llvm::count_if(c.columns.inputs, [&](unsigned input) {
@@ -143,7 +143,7 @@ void StreamEmitter::alongDepth() {
 
 //===--- Vectors along a batch loop ---===//
 
-/// `sums`, rows x width neighbours of the innermost loop of N, after the multiply-adds of one place in K.
+/// `sums`, rows x width neighbours of the innermost loop of N, after the multiply-adds of one element in K.
 SmallVector<Value> StreamEmitter::multiplyPlaces(int64_t width, ValueRange sums, Value lanesLeft) {
   SmallVector<Value> next(sums), columns;
   unsigned inner = c.n.back();
@@ -163,7 +163,7 @@ SmallVector<Value> StreamEmitter::multiplyPlaces(int64_t width, ValueRange sums,
   return next;
 }
 
-/// `width` neighbours in N, from the present place on, for all of the batch loop.
+/// `width` neighbours in N, from the present position on, for all of the batch loop.
 void StreamEmitter::multiplyBatch(int64_t width) {
   unsigned inner = c.n.back(), last = c.k.back();
   std::optional<int64_t> depth = getConstantIntValue(extents[last]);

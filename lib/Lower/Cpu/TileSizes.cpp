@@ -173,7 +173,7 @@ SmallVector<int64_t> chooseTileSizes(linalg::LinalgOp root) {
       cutStream(analysis, extents, sizes);
     else
       cutContraction(analysis, extents, sizes);
-    // Parallel loops of the root that the contraction does not have are cut like rows of a pointwise op.
+    // Parallel loops of the root that the contraction does not have are cut like rows of an elementwise op.
     return sizes;
   }
   int64_t target = std::max<int64_t>(tilePoints / std::max<int64_t>(reduced, 1), 1);

@@ -1,4 +1,4 @@
-// Choice of the root op's tile sizes: the only place where the CPU strategy decides how a kernel is cut.
+// Choice of the root op's tile sizes: the only point where the CPU strategy decides how a kernel is cut.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef WEFT_LIB_LOWER_CPU_TILESIZES_H
 #define WEFT_LIB_LOWER_CPU_TILESIZES_H

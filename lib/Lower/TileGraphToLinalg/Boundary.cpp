@@ -103,7 +103,7 @@ Value unpack(KernelBuilder &b, Value packed, const Packing &packing) {
   return b.reshape(flat, count, packing.dims);
 }
 
-/// Each byte ors its elements together; places past the last element stay 0.
+/// Each byte ors its elements together; elements past the last element stay 0.
 Value pack(KernelBuilder &b, Value elements, const Packing &packing) {
   AffineExpr count = packing.numElements;
   Value flat = b.reshape(elements, packing.dims, count);

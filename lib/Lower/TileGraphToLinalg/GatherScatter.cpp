@@ -97,7 +97,7 @@ struct ScatterLowering : OpConversionPattern<tg::ScatterOp> {
   }
 
 private:
-  /// `state` after the update at `domain`, if its place exists.
+  /// `state` after the update at `domain`, if its element exists.
   static Value buildUpdate(KernelBuilder &b, tg::ScatterOp op, OpAdaptor adaptor, ValueRange domain, ValueRange extents,
                            ValueRange indexExtents, Value state) {
     SmallVector<Value> indices;

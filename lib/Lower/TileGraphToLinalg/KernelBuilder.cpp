@@ -131,7 +131,7 @@ Value KernelBuilder::filled(ArrayRef<AffineExpr> dims, Value scalar) {
   return linalg::FillOp::create(*this, ValueRange{scalar}, ValueRange{init}).getResult(0);
 }
 
-/// Domain dimensions that are the whole of no map result, so that no operand tells their extent.
+/// Domain dimensions that are the whole of no map result, so that no operand has their extent.
 static SmallVector<unsigned> uncoveredDims(unsigned rank, ArrayRef<AffineMap> maps) {
   llvm::SmallBitVector covered(rank);
   for (AffineMap map : maps)

@@ -36,8 +36,8 @@ struct Access {
   mlir::AffineMap map;
 };
 
-/// Builds IR at one place of a kernel function. Whatever takes expressions of symbols must be called at the function's
-/// top level: the bodies of generics and loops are built before their ops are part of the function.
+/// Builds IR at one position of a kernel function. Whatever takes expressions of symbols must be called at the
+/// function's top level: the bodies of generics and loops are built before their ops are part of the function.
 class KernelBuilder : public mlir::ImplicitLocOpBuilder {
 public:
   using Body = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::OpBuilder &, mlir::Location, mlir::ValueRange)>;

@@ -9,7 +9,7 @@ using namespace mlir;
 
 namespace weft::lower {
 
-/// Elements of a piece: as the tiles of pointwise kernels, large enough to pay for its share of the grid.
+/// Elements of a piece: as the tiles of elementwise kernels, large enough to pay for its share of the grid.
 static constexpr int64_t piecePoints = 16384;
 /// Neighbours in memory that a piece has at least, where there are as many.
 static constexpr int64_t minRun = 256;

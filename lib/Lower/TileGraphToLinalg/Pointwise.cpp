@@ -1,4 +1,4 @@
-// Pointwise ops: a parallel generic over the op's own scalar definition.
+// Elementwise ops: a parallel generic over the op's own scalar definition.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Patterns.h"
 #include "weft/Dialect/TileGraph/IR/ScalarMath.h"

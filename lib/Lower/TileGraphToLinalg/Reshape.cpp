@@ -3,7 +3,7 @@
 //
 // Boundaries of groups are where a product of leading extents of the source equals one of the destination. What cannot
 // be split is collapsed to one dimension and expanded from there, which is right for every reshape. Upstream lowers an
-// expand_shape only if a group has at most one dynamic extent; a group with more is read element by element, at places
+// expand_shape only if a group has at most one dynamic extent; a group with more is read element by element, at indices
 // computed from the indices.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "KernelBuilder.h"

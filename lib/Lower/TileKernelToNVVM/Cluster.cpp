@@ -220,7 +220,7 @@ public:
 };
 
 /// Row by row the tile is one piece of elements, of which CTA r gets the r-th part: the high bits of an element's
-/// number are the CTA, the others the place in the slot that this CTA has there.
+/// number are the CTA, the others the position in the slot that this CTA has there.
 class LowerClusterSend : public TilePattern<tk::ClusterSendOp> {
 public:
   using TilePattern::TilePattern;
@@ -273,7 +273,7 @@ private:
     int64_t allBytes() const { return tileBytes() * tiles; }
   };
 
-  /// Each register of the tiles to its place: in distributed shared memory; or, if `memory` is given, from there on:
+  /// Each register of the tiles to its position: in distributed shared memory; or, if `memory` is given, from there on:
   /// for each CTA what all of them have for it.
   static void emitSends(OpBuilder &builder, Location loc, const Share &share, ArrayRef<ValueRange> tiles,
                         Value memory) {

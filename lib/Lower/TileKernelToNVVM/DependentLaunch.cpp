@@ -48,7 +48,7 @@ public:
 
   DenseSet<Value> steady, copied;
   DenseSet<Value> late;   ///< Steady ones that are read behind a wait or a loop,
-  DenseSet<Value> chosen; ///< of which data choose the places.
+  DenseSet<Value> chosen; ///< of which data choose the indices.
 
 private:
   bool touchesTransients(Operation *op) const;
@@ -105,7 +105,7 @@ bool GridWaits::isQuicklyRead(const Device &device) const {
   return 2 * bytes <= device.kernelSeconds() * device.memoryBandwidth;
 }
 
-/// Whether a kernel of `ctas` CTAs (0: nobody knows) leaves half of the card's threads to those beside it, and, having
+/// Whether a kernel of `ctas` CTAs (0: nobody knows) leaves half of the GPU's threads to those beside it, and, having
 /// no products, next to all registers and shared memory.
 static bool isSmall(func::FuncOp kernel, const Device &device, int64_t ctas) {
   bool hasProducts = kernel.walk([](tk::DotOp) { return WalkResult::interrupt(); }).wasInterrupted();

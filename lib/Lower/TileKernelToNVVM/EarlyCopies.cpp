@@ -28,7 +28,7 @@ using namespace weft::gpu;
 
 namespace {
 
-/// Pure ops that an op needs and that do not stand ahead of a place, in order.
+/// Pure ops that an op needs and that do not stand ahead of a position, in order.
 class Slice {
 public:
   /// `known`: values that the copies get in another way.
@@ -129,7 +129,7 @@ void EarlyCopier::movePrologue() {
 
 SmallVector<EarlyChannel> EarlyCopier::findChannels() {
   llvm::MapVector<Value, EarlyChannel> found;
-  llvm::SmallPtrSet<void *, 4> others; // Channels with several places.
+  llvm::SmallPtrSet<void *, 4> others; // Channels with several positions.
   Block *body = &tiles.getBody().front();
   tiles.walk([&](tk::AcquireOp acquire) {
     auto loop = dyn_cast<scf::ForOp>(acquire->getParentOp());
@@ -214,7 +214,7 @@ void EarlyCopier::fillAhead(EarlyChannel &channel) {
   skipFilled(channel, isFirst);
 }
 
-/// In its own place an iteration whose slot is filled has only the transient operands left.
+/// In its own position an iteration whose slot is filled has only the transient operands left.
 void EarlyCopier::skipFilled(EarlyChannel &channel, Value isFirst) {
   tk::AcquireOp acquire = channel.acquire;
   int64_t slots = channel.loop ? acquire.getChannel().getType().getSlots() : 1;

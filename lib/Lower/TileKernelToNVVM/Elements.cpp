@@ -1,4 +1,4 @@
-// Ops on tiles place by place: tk.constant, splat, map, affine, guard.
+// Ops on tiles element by element: tk.constant, splat, map, affine, guard.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "MapPairs.h"
 #include "Patterns.h"
@@ -126,7 +126,7 @@ private:
     for (int64_t i = 0; notes && i + 2 < notes.size(); i += 3) {
       const layout::LinearLayout &layout =
           cast<tk::TileType>(op.getInputs()[notes[i]].getType()).getLayout().getValue();
-      DenseMap<uint64_t, Value> words; // By the place of the first field.
+      DenseMap<uint64_t, Value> words; // By the position of the first field.
       for (auto [reg, value] : llvm::enumerate(inputs[notes[i]])) {
         layout::Index place = layout.unflattenOut(getRegisterImage(layout, unsigned(reg)));
         place[notes[i + 1]] &= ~uint64_t(notes[i + 2] - 1);

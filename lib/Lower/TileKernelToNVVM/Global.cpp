@@ -1,4 +1,4 @@
-// tk.load and tk.store: registers in vectors of up to 128 bits, masked places by predicates, combiners by atomics.
+// tk.load and tk.store: registers in vectors of up to 128 bits, masked elements by predicates, combiners by atomics.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Memory.h"
 #include "Patterns.h"
@@ -198,7 +198,7 @@ private:
     SmallVector<unsigned> equal;
     DenseMap<Value, Value> pointers;
     SmallVector<AccessVector> vectors = groupRegisters(access.offsets, access.predicates, bits, equal);
-    if (op.getCombine()) // Places that combine into one element do so one after the other.
+    if (op.getCombine()) // Elements that combine into one element do so one after the other.
       for (unsigned reg = 0; reg < equal.size(); ++reg)
         if (equal[reg] != reg)
           vectors.push_back({{reg}, access.offsets[reg].terms, access.offsets[reg].constant, access.predicates[reg]});

@@ -169,7 +169,7 @@ void KernelInfo::recordFacts(func::FuncOp kernel) {
 }
 
 void KernelInfo::placeScratch(func::FuncOp kernel) {
-  // Without an allocation pass every op that needs scratch uses one place, after what is allocated.
+  // Without an allocation pass every op that needs scratch uses one region, after what is allocated.
   int64_t base = llvm::alignTo(sharedBytes, 16), end = sharedBytes;
   kernel.walk([&](Operation *op) {
     int64_t bytes = schedule::getScratchBytes(op);

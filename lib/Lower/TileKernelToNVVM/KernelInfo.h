@@ -75,7 +75,7 @@ public:
   bool isReadOnly(mlir::Operation *op) const { return readOnly.contains(op); }
   /// Whether a tk.copy by TMA reads what the L2 cache need not keep (Streams.h).
   bool isStream(mlir::Operation *op) const { return streams.contains(op); }
-  /// Place of an op's scratch in dynamic shared memory; -1 if it has none.
+  /// Offset of an op's scratch in dynamic shared memory; -1 if it has none.
   int64_t getScratch(mlir::Operation *op) const;
 
   /// The tensor map parameters of copies and stores by TMA (Tma.h), and their records in order.
@@ -83,7 +83,7 @@ public:
   llvm::SmallVector<mlir::Attribute> tensorMapRecords;
   /// The dots that wgmma computes, and those of them whose accumulator other instructions have written.
   llvm::DenseSet<mlir::Operation *> wgmmaDots, writtenSums;
-  /// For each tk.dot_wait: which of its values are ready behind it, by place, and the dots that then have read their
+  /// For each tk.dot_wait: which of its values are ready behind it, by position, and the dots that then have read their
   /// left operands from registers.
   struct FinishedDots {
     llvm::SmallVector<unsigned> ready;

@@ -318,7 +318,8 @@ void LaunchLowering::emitInTurns(Value number) {
   emitTask(tasks[1], make(arith::AddIOp(), read, make(arith::SubIOp(), place, mine)));
 }
 
-/// The CTA's tasks one after the other, between the word that tells its set of counters and the clearing of the other.
+/// The CTA's tasks one after the other, between the word that selects its set of counters and the clearing of the
+/// other.
 void LaunchLowering::emitLoop() {
   int64_t ctas = countCtas();
   OpBuilder top = OpBuilder::atBlockBegin(kernel->getParentOfType<ModuleOp>().getBody());

@@ -7,7 +7,7 @@
 //
 // Counters in global memory tell who waits that others are done. There are two sets of them: a launch counts in one and
 // clears the other, which the next one counts in, so counts need no history and may be others for other extents. A word
-// for each CTA tells which: all CTAs run in each launch. Launches of one module on one session come one after the
+// for each CTA says which: all CTAs run in each launch. Launches of one module on one session come one after the
 // other, and its memory is the session's own.
 #ifndef WEFT_LIB_LOWER_TILEKERNELTONVVM_LAUNCHLOWERING_H
 #define WEFT_LIB_LOWER_TILEKERNELTONVVM_LAUNCHLOWERING_H

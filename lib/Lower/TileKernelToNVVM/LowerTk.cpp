@@ -193,7 +193,7 @@ private:
       return failure();
     int64_t ctas = lowering.getCtasOfSm();
     LLVM::LLVMFuncOp function = makeKernelFunction(*whole, lowering.getWarps());
-    if (ctas > 1) // Else registers take their places.
+    if (ctas > 1) // Else registers take over.
       function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                         IntegerAttr::get(IntegerType::get(&getContext(), 32), ctas));
     return success();

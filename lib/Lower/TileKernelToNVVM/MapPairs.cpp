@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A field q of b bits becomes a float without a conversion, which takes four times an addition: the bits of 2^m + q,
-// where the float has m bits behind its leading one, are those of 2^m with q in the lowest places. One LOP3 takes the
+// where the float has m bits behind its leading one, are those of 2^m with q in the lowest bits. One LOP3 takes the
 // field out and puts the rest beside it, then 2^m is subtracted, exactly. Two fields that lie 16 bits apart in a word
 // are the halves of one register.
 #include "MapPairs.h"
@@ -29,7 +29,7 @@ bool isPairArithmetic(Operation &op) {
   return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp>(op) && is16Bit(op.getResult(0).getType());
 }
 
-/// (word >> place) as an integer of `bits` bits, and what is then subtracted.
+/// (word >> position) as an integer of `bits` bits, and what is then subtracted.
 struct Field {
   Value word, place;
   unsigned bits;

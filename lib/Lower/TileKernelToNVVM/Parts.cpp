@@ -1,7 +1,7 @@
 // tk.part_send, _receive: the CTAs that share a tile's steps, through the L2.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A thread's registers go to the place of its number in the part's slot, and come to the thread of that number in
+// A thread's registers go to the position of its number in the part's slot, and come to the thread of that number in
 // another CTA, which has the same layouts: no layout in memory, whole lines. Each CTA of a tile raises its counter when
 // its part is there. The one that finds all others' arrivals has them all, whichever it is: nobody waits, so CTAs may
 // run in any order. The counter wraps around at the number of parts: each launch leaves it at zero.

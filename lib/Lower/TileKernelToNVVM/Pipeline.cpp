@@ -42,7 +42,7 @@ static bool mayWriteGlobal(Operation &op) {
   return !isa<LLVM::LoadOp>(op) && !isMemoryEffectFree(&op);
 }
 
-/// Equal loads of a block with no write between them are one: terms of a window that neighbouring places share. LLVM
+/// Equal loads of a block with no write between them are one: terms of a window that neighbouring elements share. LLVM
 /// does so where it may move a load; those of what other kernels write must stay behind the wait for these.
 static void shareLoads(Block &block) {
   llvm::MapVector<Attribute, SmallVector<LLVM::InlineAsmOp>> known; // By their text.

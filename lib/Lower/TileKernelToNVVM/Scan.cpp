@@ -13,13 +13,13 @@ using layout::LinearLayout;
 
 namespace {
 
-/// Where a bit of the place along the dimension is held.
+/// Where a bit of the index along the dimension is held.
 struct PlaceBit {
   bool isLane = false;
   unsigned bit = 0; ///< Of the register's or lane's number.
 };
 
-/// The bits of the place along `dim`, lowest first; nothing, with a diagnostic, unless each is one bit of the register
+/// The bits of the index along `dim`, lowest first; nothing, with a diagnostic, unless each is one bit of the register
 /// or of the lane that moves nothing else.
 FailureOr<SmallVector<PlaceBit>> findPlaceBits(Operation *op, const LinearLayout &layout, unsigned dim) {
   unsigned shift = 0, count = layout.outs()[dim].bits;
@@ -71,8 +71,8 @@ private:
   Value lane;
 };
 
-/// Sklansky's scheme: for each bit of the place, the upper half of each block takes in the last element of its lower
-/// half. In reverse, lower and upper change places.
+/// Sklansky's scheme: for each bit of the index, the upper half of each block takes in the last element of its lower
+/// half. In reverse, lower and upper change sides.
 class LowerScan : public TilePattern<tk::ScanOp> {
 public:
   using TilePattern::TilePattern;
@@ -105,7 +105,7 @@ private:
     Location loc = op.getLoc();
     bool isReverse = op.getReverse();
     unsigned own = 1u << bit.bit;
-    // The source: the last place (in reverse the first) of the block's other half.
+    // The source: the last element (in reverse the first) of the block's other half.
     unsigned setLanes = isReverse ? 0 : lowerLanes, clearLanes = isReverse ? lowerLanes : 0;
     if (bit.isLane)
       (isReverse ? setLanes : clearLanes) |= own;
@@ -135,7 +135,7 @@ private:
   }
 };
 
-/// Bitonic sorting: blocks of 2^(k+1) places are merged by exchanges over the distances 2^k ... 1, every other block
+/// Bitonic sorting: blocks of 2^(k+1) elements are merged by exchanges over the distances 2^k ... 1, every other block
 /// in the opposite order.
 class LowerSort : public TilePattern<tk::SortOp> {
 public:
@@ -193,7 +193,7 @@ private:
     return result;
   }
 
-  /// One exchange of all pairs whose places differ in `bit`; where bit `order` of the place is set (if there is one)
+  /// One exchange of all pairs whose indices differ in `bit`; where bit `order` of the index is set (if there is one)
   /// the later element comes first.
   static void exchange(OpBuilder &builder, tk::SortOp op, LaneBits &lanes, SmallVector<Tuple> &tuples, PlaceBit bit,
                        std::optional<PlaceBit> order) {

@@ -119,7 +119,7 @@ SharedReader::SharedReader(OpBuilder &builder, Location loc, const Role &role, V
                            : getThreadColumns(*offsets, elementBits));
 }
 
-/// The place of each matrix's word in the register index is its number.
+/// The position of each matrix's word in the register index is its number.
 SmallVector<Value> SharedReader::readMatrices(uint64_t constant, ArrayRef<bool> live) {
   unsigned words = (1u << offsets->inBits("register")) * elementBits / 32;
   SmallVector<Value> result(words);
@@ -225,7 +225,7 @@ LogicalResult weft::gpu::writeShared(OpBuilder &builder, Location loc, const Ker
   if (matrix) {
     OpBuilder::InsertionGuard scope(builder);
     // Of the warps that hold the same elements, the first one writes them, with all its lanes, as the instruction
-    // demands: lanes that hold the same write the same words to the same places.
+    // demands: lanes that hold the same write the same words to the same addresses.
     constexpr uint64_t lanes = 31;
     Predicate isFirst =
         isFirstHolder(builder, loc, getThread(builder, loc, role), getReplicatedBits(registers, role.warps) & ~lanes);

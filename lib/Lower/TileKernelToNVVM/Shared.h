@@ -46,7 +46,7 @@ public:
   bool isValid() const { return offsets.has_value(); }
   bool usesLdmatrix() const { return matrix.has_value(); }
   /// The 32-bit words of all registers (64-bit ones for 64-bit elements; elements of one register each if the layout
-  /// does not hold whole words), `place` (a flat place of the tile, outside of the layout's) further on. Of as many
+  /// does not hold whole words), `place` (a flat position of the tile, outside of the layout's) further on. Of as many
   /// equal parts of the registers as `live` has entries those that are not may be null.
   llvm::SmallVector<mlir::Value> readWords(uint64_t place = 0, llvm::ArrayRef<bool> live = {});
   /// The registers one by one.

@@ -50,7 +50,7 @@ public:
   }
 };
 
-/// The place of `offsets` in a tile of this layout, as a flat output.
+/// The position of `offsets` in a tile of this layout, as a flat output.
 uint64_t flatten(const LinearLayout &memory, std::optional<ArrayRef<int64_t>> offsets) {
   layout::Index place(memory.outs().size(), 0);
   if (offsets)
@@ -79,7 +79,7 @@ public:
   }
 };
 
-/// The place in a buffer whose dimensions lie one in the other, rows last; nothing for swizzled ones.
+/// The position in a buffer whose dimensions lie one in the other, rows last; nothing for swizzled ones.
 std::optional<LinearForm> makeOffset(TileIndices &indices, tk::LocalReadOp op, unsigned reg) {
   tk::SharedType type = op.getBuffer().getType();
   layout::Shared rows{

@@ -1,7 +1,7 @@
 // Lines of a result, pass by pass: a warp writes them to its scratch, as far behind a multiple of 16 bytes as they
 // begin in memory (`shift`), so that the pieces of 16 bytes that memory wants are pieces of the scratch. What a piece
-// has of two lines, the end of one and the head of the other, leaves in units: place j of a piece is of the head if it
-// lies behind the shift, else of the end. Warps do not wait for each other.
+// has of two lines, the end of one and the head of the other, leaves in units: element j of a piece is of the head if
+// it lies behind the shift, else of the end. Warps do not wait for each other.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "StoreLines.h"
 #include "Memory.h"
@@ -148,10 +148,10 @@ unsigned spread(unsigned number, ArrayRef<unsigned> bits) {
 
 } // namespace
 
-/// The registers of a pass in vectors that stay aligned wherever a line begins: of each line the first place that the
+/// The registers of a pass in vectors that stay aligned wherever a line begins: of each line the first element that the
 /// thread holds has an address, the others are at constant distances.
 void LineStore::write(unsigned pass) {
-  std::map<int64_t, std::map<int64_t, unsigned>> registers; // By line, then by place: constants of their forms.
+  std::map<int64_t, std::map<int64_t, unsigned>> registers; // By line, then by position: constants of their forms.
   for (unsigned number = 0; number < 1u << lines.held.size(); ++number) {
     unsigned reg = spread(number, lines.held) | spread(pass, lines.left);
     registers[written.getLineBytes(reg).constant][written.getPlace(reg).constant] = reg;
@@ -221,7 +221,7 @@ void LineStore::storePiece(unsigned reg) {
   }
 }
 
-/// One unit of the piece that a line's head and end make up: its place in the piece is the lane's number.
+/// One unit of the piece that a line's head and end make up: its position in the piece is the lane's number.
 void LineStore::storeEnd(unsigned reg) {
   int64_t units = lines.piece / lines.unit;
   Value offset = ends.getOffset(reg), shift = getShift(offset);

@@ -125,7 +125,7 @@ TileIndices::Coordinate TileIndices::makeCoordinate(unsigned dim) {
     shared |= seen & base;
     seen |= base;
   }
-  // Bits of the place that one bit of the thread's number decides alone are summands; the others are joined by XOR.
+  // Bits of the index that one bit of the thread's number decides alone are summands; the others are joined by XOR.
   auto isPlain = [&](uint64_t base) { return llvm::popcount(base) == 1 && !(base & shared); };
   Coordinate result;
   for (uint64_t base : bases)

@@ -27,15 +27,15 @@ uint64_t getRegisterImage(const layout::LinearLayout &layout, unsigned reg);
 /// The images of the thread's bits: five of the lane, then those of the warp, as flat outputs; zero where the layout
 /// lacks them.
 layout::Vectors getThreadBases(const layout::LinearLayout &layout);
-/// The bits of the thread's number (lane, then warps' bits up to `warps`) that do not move the tile's place: threads
+/// The bits of the thread's number (lane, then warps' bits up to `warps`) that do not move the tile's index: threads
 /// that differ in them hold the same elements.
 uint64_t getReplicatedBits(const layout::LinearLayout &layout, int64_t warps);
 
 /// Whether this thread is the first of those that hold the same elements.
 Predicate isFirstHolder(mlir::OpBuilder &builder, mlir::Location loc, const Thread &thread, uint64_t replicatedBits);
 
-/// The indices of a tile's places, register by register: coordinates are linear in the bits of the thread's number, so
-/// they are sums of its bit fields and, for each register, a constant.
+/// The indices of a tile's elements, register by register: coordinates are linear in the bits of the thread's number,
+/// so they are sums of its bit fields and, for each register, a constant.
 class TileIndices {
 public:
   /// `layout` maps (register, lane, warp) to the tile. `symbols` are the values of an access's symbols, `facts` what is

@@ -79,7 +79,7 @@ static DictionaryAttr makeRecord(Value tensor, ArrayRef<int64_t> box, ArrayRef<i
 static constexpr int64_t warpRows = 16;
 
 /// The record of one op: a line of a panel along the contiguous dimension, the tile's extents along the others; along
-/// tile dimension `dim` the first `rows` places (a power of two, where several indices follow it).
+/// tile dimension `dim` the first `rows` elements (a power of two, where several indices follow it).
 template <typename OpTy>
 static DictionaryAttr describe(OpTy op, Value tensor, tk::SharedType buffer, ArrayRef<int64_t> tile, int64_t dim,
                                int64_t rows, unsigned symbols) {

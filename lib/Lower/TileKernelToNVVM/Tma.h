@@ -1,4 +1,4 @@
-// What TMA and mbarriers share: tensor maps of a kernel, places of a channel's barriers.
+// What TMA and mbarriers share: tensor maps of a kernel, offsets of a channel's barriers.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef WEFT_LIB_LOWER_TILEKERNELTONVVM_TMA_H
 #define WEFT_LIB_LOWER_TILEKERNELTONVVM_TMA_H
@@ -46,7 +46,7 @@ void packLoopState(mlir::func::FuncOp kernel);
 
 /// The CTA's number in its cluster, as i32.
 mlir::Value emitClusterRank(mlir::OpBuilder &builder, mlir::Location loc);
-/// The address of a place of this CTA's shared memory, as i32.
+/// The address of a position of this CTA's shared memory, as i32.
 mlir::Value emitAddress(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value pointer);
 /// The address (i32) that `address`, in shared memory of this CTA, has in CTA `cta` (i32) of the cluster.
 mlir::Value emitMapped(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value address, mlir::Value cta);

@@ -25,8 +25,8 @@ using namespace mlir;
 using namespace weft;
 using namespace weft::plan;
 
-/// Moves the ops of `group` into a new tg.kernel at the place of its last op. Results used outside become the kernel's,
-/// the largest first.
+/// Moves the ops of `group` into a new tg.kernel at the position of its last op. Results used outside become the
+/// kernel's, the largest first.
 static tg::KernelOp applyGroup(const Group &group) {
   SmallVector<Location> locations;
   for (Operation *op : group)

@@ -136,7 +136,7 @@ ArrayAttr weft::plan::getDimsAttr(Builder &builder, TypeRange types) {
   return builder.getAffineMapArrayAttr(maps);
 }
 
-/// The attribute tg.into of a kernel whose operand `indices` has the places.
+/// The attribute tg.into of a kernel whose operand `indices` has the indices.
 static DictionaryAttr describeWrite(const Write &write, unsigned indices, SymbolRenumbering &renumber) {
   tg::ScatterOp scatter = write.scatter;
   Builder b(scatter.getContext());

@@ -119,7 +119,7 @@ void DimClasses::relateReshapes(Block &block) {
       ties.emplace_back(a, b);
       changed = true;
     };
-    // Products of the same factors, and the same dimension cut into as many places.
+    // Products of the same factors, and the same dimension cut into as many elements.
     std::map<std::vector<unsigned>, unsigned> wholes;
     std::map<std::vector<const void *>, const Product *> cuts;
     for (const Product &product : products) {

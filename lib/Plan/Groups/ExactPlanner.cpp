@@ -3,8 +3,8 @@
 //
 // A part of the graph that has no more ops than that is one region, and its plan the best there is by the model of
 // GroupCost.h. A larger one is covered by regions that overlap: around each op that no region had with all its
-// neighbours. A region's plan is never dearer than what it had; so the sum is not either. Each region gets a remark
-// `exact` of category `plan` with the numbers.
+// neighbours. A region's plan is never more expensive than what it had; so the sum is not either. Each region gets a
+// remark `exact` of category `plan` with the numbers.
 #include "ExactSearch.h"
 #include "Planners.h"
 #include "mlir/IR/Remarks.h"

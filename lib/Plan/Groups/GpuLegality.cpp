@@ -284,7 +284,7 @@ bool Checker::isPackedMatrix(tg::ContractOp contract, unsigned operand, const Pr
 }
 
 /// Packed weights are unpacked in the registers that multiply (../Models/Unpacked.h), and scales that an index finds
-/// for each place are read as the weights are.
+/// for each element are read as the weights are.
 bool Checker::staysPacked(tg::ContractOp contract, unsigned operand, const Prologue &before) const {
   if (!isPackedMatrix(contract, operand, before))
     return false;
@@ -371,7 +371,7 @@ std::string Checker::checkPrologue(tg::ContractOp contract, unsigned operand) {
 /// Seconds that `contract` loses where `operand` is computed by its kernel.
 double Checker::priceOf(tg::ContractOp contract, unsigned operand, const Prologue &before) const {
   // An operand that comes through registers loses a tenth of the contraction's time, and each step waits for its loads:
-  // five GEMMs of 1152 places in EfficientNet-B0 took 72 us longer with their scales in front, launches less and all
+  // five GEMMs of 1152 elements in EfficientNet-B0 took 72 us longer with their scales in front, launches less and all
   // (H100).
   constexpr double sms = 132, leastTile = 16, mostTile = 128, placesOfStep = 64;
   const AloneTimes &alone = device.alone;
@@ -388,7 +388,7 @@ double Checker::priceOf(tg::ContractOp contract, unsigned operand, const Prologu
   double tile = std::sqrt(double(elementsOf(contract.getResult())) / sms);
   tile = rows > 1 || before.chained ? std::clamp(double(llvm::bit_floor(uint64_t(tile))), leastTile, mostTile)
                                     : countStreamedColumns(contract, operand, contracts.size(), device);
-  // A window has each element at several places, which compute it again, step by step.
+  // A window has each element at several positions, which compute it again, step by step.
   double places = pointsOf(contract) / otherTiles;
   double taps = std::max(places / double(elementsOf(contract->getOperand(operand))), 1.0);
   otherTiles = std::ceil(otherTiles / tile);
@@ -428,7 +428,7 @@ double Checker::pricePrologues() {
 }
 
 /// G2 for a fold: what it streams is loaded again for each tile of rows, by copies where it is memory; so views and
-/// indices, of places and extents. Where rows are few next to what is streamed (a cache), each element is read once or
+/// indices, of indices and extents. Where rows are few next to what is streamed (a cache), each element is read once or
 /// so, and arithmetic and a cache with what is appended to it cost less there than a tensor.
 std::string Checker::checkFoldOperands() {
   int64_t largest = 0;

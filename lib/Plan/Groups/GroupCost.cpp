@@ -72,8 +72,8 @@ private:
     return llvm::any_of(result.getUsers(), [&](Operation *user) { return !group.contains(find(user)); });
   }
 
-  /// For how many places the group computes an element of `op`, whose users have been asked. Pointwise readers of one
-  /// value ask for the same places, views for others; rows that are reduced keep what they read again.
+  /// For how many positions the group computes an element of `op`, whose users have been asked. Elementwise readers of
+  /// one value ask for the same positions, views for others; rows that are reduced keep what they read again.
   double countPlaces(Operation *op, bool reduces) const {
     double own = estimateElements(op->getResult(0)), same = 0, moved = 0;
     for (Operation *each : op->getUsers()) {

@@ -8,8 +8,8 @@
 //
 // given: bytes of weights, constants and arguments; between: of what other groups make, or read.
 // bytes: each value from outside that the group reads, once (of an operand that only slices and gathers read, what they
-// take), and each result that is used outside, once. operations: pointwise ones and sums, by instructions an element,
-// for as many places as ask for them: what is read under a broadcast or through a view is computed there. points: of
+// take), and each result that is used outside, once. operations: elementwise ones and sums, by instructions an element,
+// for as many positions as ask for them: what is read under a broadcast or through a view is computed there. points: of
 // the domains of contractions. prologues: what rule G2 prices. Symbols count as `symbolEstimate`. A renaming alone
 // costs nothing.
 #ifndef WEFT_LIB_PLAN_GROUPS_GROUPCOST_H

@@ -71,7 +71,7 @@ std::optional<tg::TileParts> findParts(Operation *op, ArrayRef<tg::ContractOp> p
   return parts;
 }
 
-/// Whether `value` has the places of a product's result as they are.
+/// Whether `value` has the elements of a product's result as they are.
 static bool isInOrder(Value value) {
   std::optional<tg::ProductOf> made = tg::findProductOf(value);
   return made && llvm::is_sorted(made->order);
@@ -136,7 +136,7 @@ GemmProblem describeProduct(tg::ContractOp contract, unsigned operand) {
   return problem;
 }
 
-/// Whether a tile of the product has all that the reduction adds up: the places of one operand, it alone reads the
+/// Whether a tile of the product has all that the reduction adds up: the elements of one operand, it alone reads the
 /// result, and tiles of so many rows cost less than a kernel.
 static bool isSummedInTile(tg::ContractOp contract, tg::ReduceOp reduce, const Group &group, const Device &device) {
   constexpr double mostRows = 64, leastColumns = 64;
@@ -151,7 +151,7 @@ static bool isSummedInTile(tg::ContractOp contract, tg::ReduceOp reduce, const G
   if (!isLast || !readsMemory || dims != summed || !contract.getMap(2).isProjectedPermutation())
     return false;
   double rows = 1, columns = estimateElements(reduce);
-  std::optional<unsigned> side; // The operand whose places are added up; it has no others.
+  std::optional<unsigned> side; // The operand whose elements are added up; it has no others.
   for (auto [d, extent] : llvm::enumerate(dims)) {
     if (tg::getConstant(extent) == 1)
       continue;
@@ -255,7 +255,7 @@ std::string checkWindowRows(tg::ContractOp window, tg::ReduceOp reduce, const De
   }
   if (held * std::max(leastBytesOfWindows / bytes, 1.0) > mostPlaces)
     return "G3: rows of windows that do not fit a CTA";
-  // A CTA fetches its columns of the image, a sector of each place, and reads each term of each place from shared
+  // A CTA fetches its columns of the image, a sector of each element, and reads each term of each element from shared
   // memory; strides take twice the banks, what is narrower than f32 is converted. Measured on an H100, us longer than a
   // map: 14x14x672 of 25 terms 1.9 (f32) and 2.2 (bf16), x480 1.1 and 0.8, of 9 terms 1.0; 28x28x240 1.4 and, with a
   // stride of 2, 28x28x144 4.2 (f32). The sum's kernel takes 1.4 to 2.2.

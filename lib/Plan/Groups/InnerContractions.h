@@ -27,10 +27,10 @@ std::optional<tg::TileParts> findParts(mlir::Operation *op, llvm::ArrayRef<tg::C
 /// they need. Further results are among them.
 llvm::SmallPtrSet<mlir::Operation *, 16> collectParts(const Group &group, llvm::ArrayRef<tg::ContractOp> products);
 
-/// Whether `product` may have such results: tiles that are so many places, one after the other, of `dims` of its
+/// Whether `product` may have such results: tiles that are so many elements, one after the other, of `dims` of its
 /// result.
 bool canHaveParts(tg::ContractOp product, llvm::ArrayRef<int64_t> dims, int64_t places);
-/// The same for the last dimension, whatever the places.
+/// The same for the last dimension, whatever the elements.
 bool canHaveRowParts(tg::ContractOp product);
 
 /// The contraction as a product for the model: m is what `operand` alone has.
@@ -49,7 +49,7 @@ double secondsAlone(double points, double bytes, unsigned vectors, const Device 
 /// `terms` products of sums over windows: by the model that chooses the tiles (GemmModel.h).
 double secondsOfWindows(tg::ContractOp contract, unsigned operand, double terms, const Device &device);
 
-/// Whether the anchor's result may be computed again for the places of `elements`: it is a vector, and the kernel is
+/// Whether the anchor's result may be computed again for the elements of `elements`: it is a vector, and the kernel is
 /// one wave of CTAs.
 bool canStretch(llvm::ArrayRef<mlir::Operation *> anchors, double elements, const Device &device);
 

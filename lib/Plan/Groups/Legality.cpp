@@ -13,7 +13,7 @@ using namespace mlir;
 namespace weft::plan {
 
 static bool isPointwise(Operation *op) { return isa<tg::PointwiseOpInterface>(op); }
-/// Views that read each operand element at an affine place, for which a consumer can read the operand itself.
+/// Views that read each operand element at an affine index, for which a consumer can read the operand itself.
 static bool isView(Operation *op) { return isa<tg::TransposeOp, tg::SliceOp, tg::BroadcastOp, tg::PadOp>(op); }
 
 /// R1: the one op whose results are used outside, or null.

@@ -91,7 +91,7 @@ private:
     return success();
   }
 
-  /// A weight is the same where its bytes lie at the same place; files may have been renamed, each to one other.
+  /// A weight is the same where its bytes lie at the same offset; files may have been renamed, each to one other.
   bool isSameWeight(tg::WeightOp theirs, tg::WeightOp ours) {
     tg::DataAttr a = theirs.getData(), b = ours.getData();
     if (theirs.getType() != ours.getType() || a.getOffset() != b.getOffset() || a.getSize() != b.getSize())

@@ -1,4 +1,4 @@
-// Which ops move values within rows, and what a value costs at one more place.
+// Which ops move values within rows, and what a value costs at one more position.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "RowMoves.h"
 #include "llvm/ADT/DenseMap.h"
@@ -25,7 +25,7 @@ Ops findRowMoves(const Group &group, tg::ReduceOp reduce, const Ops &behind, con
       return moves.contains(maker) || dims.isOfRows(value, reduce);
     };
     if (isa<tg::SliceOp>(op)) {
-      // One place of a row would pass for a sum of it.
+      // One element of a row would pass for a sum of it.
       if (isOfRow(op->getOperand(0)) && !dims.isOfRows(op->getResult(0), reduce))
         moves.insert(op);
     } else if (auto concat = dyn_cast<tg::ConcatOp>(op)) {

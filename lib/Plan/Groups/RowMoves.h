@@ -1,7 +1,7 @@
-// Values of a row that are read at other places of the same row (a rotary embedding behind a norm).
+// Values of a row that are read at other positions of the same row (a rotary embedding behind a norm).
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A kernel of rows has each row's sums in registers, and computes a value of the row at any place from what is in
+// A kernel of rows has each row's sums in registers, and computes a value of the row at any position from what is in
 // memory and those sums. So a slice along the reduced axis, arithmetic on it, and the concatenation that puts slices
 // together again cost the arithmetic of one more element, and loads of bytes that the CTA has just read.
 #ifndef WEFT_LIB_PLAN_GROUPS_ROWMOVES_H

@@ -136,7 +136,7 @@ static void joinSiblings(const Planning &planning) {
 }
 
 /// Reductions of parts of what products make (tg::findTileParts) join them, with all that is between: one after the
-/// other a shape or a part's mean alone would have no place there.
+/// other a shape or a part's mean alone would have no position there.
 static void joinParts(const Planning &planning) {
   constexpr size_t mostOps = 24;
   for (Operation *op : planning.ops) {

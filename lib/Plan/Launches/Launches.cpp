@@ -68,7 +68,7 @@ static void place(tg::DispatchOp dispatch, SymbolTable &symbols, StringRef devic
 }
 
 /// Parts of matrix instructions come first: CTAs begin in the order of their numbers, and short ones of a map in front
-/// of them hold the places of SMs that the long ones wait for (a decoded layer of 16 rows, whose fold then started
+/// of them hold the slots of SMs that the long ones wait for (a decoded layer of 16 rows, whose fold then started
 /// behind the copies of its caches' rows: 3 us on an H100).
 static void putMapsLast(PlannedLaunch &launch) {
   SmallVector<unsigned> order(llvm::to_vector(llvm::seq<unsigned>(0, launch.parts.size())));

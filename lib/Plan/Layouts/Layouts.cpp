@@ -75,7 +75,7 @@ static unsigned findInnermost(RankedTensorType type) {
   return unsigned(std::max<size_t>(dims.size(), 1) - 1);
 }
 
-/// How many neighbouring places along a dimension share an element: d floordiv 32.
+/// How many neighbouring elements along a dimension share an element: d floordiv 32.
 static int64_t countSharing(ArrayRef<AffineExpr> coordinates, unsigned dim) {
   std::optional<int64_t> sharing;
   for (AffineExpr at : coordinates) {
@@ -261,8 +261,8 @@ bool Layouts::isPacked(const TensorAccess &access) const {
          tg::getElementBits(element) <= mostBits;
 }
 
-/// The dimension along which places follow each other, from whole vectors on: d1 of 128 d0 + d1 + 256, which is a head
-/// of a slice.
+/// The dimension along which elements follow each other, from whole vectors on: d1 of 128 d0 + d1 + 256, which is a
+/// head of a slice.
 static AffineDimExpr findRun(AffineExpr place) {
   AffineDimExpr run = nullptr;
   for (SmallVector<AffineExpr> terms{place}; !terms.empty();) {
@@ -286,18 +286,18 @@ std::optional<unsigned> Layouts::getContiguousDim(const TensorAccess &access, un
   if (access.coordinates.empty())
     return std::nullopt;
   AffineExpr at = access.coordinates[inner];
-  // What a block of places shares; packed numbers, whose rows are blocks that follow each other.
+  // What a block of elements shares; packed numbers, whose rows are blocks that follow each other.
   if (auto block = dyn_cast_or_null<AffineBinaryOpExpr>(at); block && kernels[access.kernel].unpacks)
     if (at.getKind() == AffineExprKind::FloorDiv || (at.getKind() == AffineExprKind::Mod && isPacked(access)))
       at = block.getLHS();
-  // A product's operand of such places is priced as one without vectors, for which a copy may pay.
+  // A product's operand of such elements is priced as one without vectors, for which a copy may pay.
   AffineDimExpr dim = access.isOperand ? tg::getShiftedDim(at, vectorBytes) : findRun(at);
   if (!dim)
     return std::nullopt;
   return kernels[access.kernel].access.dims[dim.getPosition()].along;
 }
 
-/// Dimensions of the result along which the operand of a contraction has places.
+/// Dimensions of the result along which the operand of a contraction has elements.
 unsigned Layouts::countRowDims(const TensorAccess &access) const {
   const Kernel &kernel = kernels[access.kernel];
   return llvm::count_if(llvm::seq<unsigned>(0, kernel.access.resultRank), [&](unsigned d) {
@@ -344,7 +344,7 @@ int64_t Layouts::getVectorBytes(const TensorAccess &access, unsigned inner) cons
   tg::Dims extents = tg::getDims(tensor.value.getType());
   if (auto block = dyn_cast_or_null<AffineBinaryOpExpr>(access.coordinates[inner]);
       block && kernel.unpacks && block.getKind() == AffineExprKind::FloorDiv)
-    return vectorBytes; // One element for many places.
+    return vectorBytes; // One element for many positions.
   int64_t run = tg::getConstant(extents[inner]).value_or(1);
   if (!isa<AffineDimExpr>(access.coordinates[inner])) // A part of a row, as long as the dimension.
     run = std::gcd(run, kernel.extents[*dim]);
@@ -467,8 +467,8 @@ bool Layouts::hasAlignedOthers(const TensorAccess &access) const {
   });
 }
 
-/// The copy for those kernels whose products slide along what is contiguous in the tensor, and in the copy sum along
-/// it: then they bring it to shared memory by asynchronous copies instead of element by element through registers.
+/// The copy for those kernels whose products slide along what is contiguous in the tensor, and in the copy contract
+/// over it: then they bring it to shared memory by asynchronous copies instead of element by element through registers.
 LayoutCopy Layouts::makeCopy(const Tensor &tensor, unsigned inner, int64_t padding, const Device &device) const {
   constexpr int64_t leastAsyncBytes = 4, instructionBytes = 32;
   LayoutCopy copy{tensor.value, inner, padding, {}};

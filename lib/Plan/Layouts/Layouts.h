@@ -30,7 +30,7 @@ struct Tensor {
   llvm::SmallVector<unsigned> accesses; ///< In the order of the kernels.
 };
 
-/// One place where a kernel reads or writes a tensor.
+/// One position where a kernel reads or writes a tensor.
 struct TensorAccess {
   unsigned tensor, kernel;
   llvm::SmallVector<mlir::AffineExpr> coordinates; ///< Over the kernel's iteration space.
@@ -49,7 +49,7 @@ struct LayoutCopy {
   double before = 0, after = 0; ///< Seconds of the readers, and with the copy.
 };
 
-/// A product that sums along rows which are copied behind zeros first (PadRows.cpp).
+/// A GEMM that contracts over rows which are copied behind zeros first (PadRows.cpp).
 struct RowPadding {
   tg::ContractOp contract;
   unsigned dim = 0;                      ///< Of the contraction.

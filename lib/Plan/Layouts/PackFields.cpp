@@ -1,7 +1,7 @@
 // weft-pack-fields: narrow weights of a product in the order in which a CPU's vectors read and unpack them.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A factor of a product that is computed place by place from stored integers of at most 8 bits, and from scales and
+// A factor of a product that is computed element by element from stored integers of at most 8 bits, and from scales and
 // zero points that blocks of the summed dimension k share, is computed by the product's kernel, from what is stored.
 // For that k becomes blocks x words x fields, and each tensor that the factor is computed from is written anew over
 //
@@ -11,7 +11,7 @@
 // of 2 and 4 bits become words of up to 32 bits whose fields are neighbours along k: a vector of words has one field of
 // each column, and a shift and a mask take it out. Columns, the factor's last own dimension, are in panels where these
 // come out even: what a kernel reads one after the other lies so, where rows of all columns would be a page each. What
-// the product sums, and in which order, stays: k goes on in fields, words, blocks. Places behind the end of k repeat
+// the product sums, and in which order, stays: k goes on in fields, words, blocks. Elements behind the end of k repeat
 // the factor's last one and are multiplied by zeros, which is exact where scales are finite.
 #include "StoredFactor.h"
 #include "weft/Plan/LevelPasses.h"
@@ -35,7 +35,7 @@ Type elementOf(Value value) { return cast<RankedTensorType>(value.getType()).get
 
 /// k as blocks x words x fields.
 struct Split {
-  int64_t block = 1, fields = 1, bits = 8; ///< Places of a block, and fields of `bits` bits of a word.
+  int64_t block = 1, fields = 1, bits = 8; ///< Elements of a block, and fields of `bits` bits of a word.
   int64_t blocks = 1, words = 1;           ///< And words of a block.
   int64_t panels = 1, columns = 1;         ///< Of the last own dimension.
 
@@ -94,7 +94,7 @@ public:
     return build(factor.root, at);
   }
 
-  /// The extents of k's dimensions that have places, outermost first; `withFields`: of numbers, not of words.
+  /// The extents of k's dimensions that have elements, outermost first; `withFields`: of numbers, not of words.
   SmallVector<int64_t> depths(bool withFields = true) const {
     SmallVector<int64_t> extents;
     if (split.blocks > 1)
@@ -171,7 +171,7 @@ private:
     return numbers;
   }
 
-  /// The word at place `k`, whose fields follow each other there, if those of the file are such a word; its byte.
+  /// The word at element `k`, whose fields follow each other there, if those of the file are such a word; its byte.
   bool isWholeWord(const Source &source, int64_t k) const {
     const std::vector<int64_t> &along = source.parts[factor.depth];
     if (!source.bytes.isPacked || k + split.fields > int64_t(along.size()))
@@ -179,7 +179,7 @@ private:
     return along[k + split.fields - 1] - along[k] == split.fields - 1 && along[k + 1] - along[k] == 1;
   }
 
-  /// All places of the dimensions `dims` of the factor.
+  /// All elements of the dimensions `dims` of the factor.
   std::vector<int64_t> combine(const Source &source, ArrayRef<unsigned> dims) const {
     std::vector<int64_t> places{0};
     for (unsigned d : dims) {
@@ -203,7 +203,7 @@ private:
     else if (source.bits < 8) // Such as zero points: few.
       element = elementOf(source.value).isUnsignedInteger() ? builder.getIntegerType(8, /*isSigned=*/false)
                                                             : builder.getI8Type();
-    // The first place of k of each element.
+    // The first element of k of each element.
     std::vector<int64_t> starts;
     SmallVector<int64_t> extents = extentsOf(source, asWords, starts);
     std::vector<int64_t> outermost = combine(source, outer), along = combine(source, column);
@@ -248,7 +248,7 @@ private:
     return value;
   }
 
-  /// The extents of a source written anew, and for each element of k's dimensions its first place.
+  /// The extents of a source written anew, and for each element of k's dimensions its first element.
   SmallVector<int64_t> extentsOf(const Source &source, bool asWords, std::vector<int64_t> &starts) const {
     SmallVector<int64_t> extents;
     auto addAll = [&](ArrayRef<unsigned> dims) {

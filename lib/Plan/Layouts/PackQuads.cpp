@@ -3,7 +3,7 @@
 //
 // A summed dimension k that both operands have by itself is split into k/4 x 4, and the four become each operand's
 // innermost dimension: a word of memory. Windows stay as they are (channels are split, not windows), so nothing is
-// copied but the image once. Constants are written anew: batch dimensions first, then summed ones (places of windows,
+// copied but the image once. Constants are written anew: batch dimensions first, then summed ones (taps of windows,
 // then the others), then their own, then the four (products: panels of columns, then summed ones, then the columns of a
 // panel), so that a panel of columns is contiguous in memory. One operand is unsigned, the other signed, as
 // instructions have them: of equal ones one is moved by 128, which takes 128 times the sums of the other.
@@ -140,7 +140,7 @@ private:
   }
 
   /// The longest summed dimension that is one of each operand by itself and in
-  /// no other place.
+  /// no other position.
   std::optional<unsigned> chooseDim() {
     auto tile = cast<tg::TileOpInterface>(*contract);
     SmallVector<AffineExpr> extents(tile.getDomainExtents());
@@ -267,7 +267,7 @@ private:
     return view(operand, dims, place);
   }
 
-  /// 0: in both operands and the result, or panels; 1: summed, places of a window; 2: summed; 3: the operand's own;
+  /// 0: in both operands and the result, or panels; 1: summed, taps of a window; 2: summed; 3: the operand's own;
   /// 4: the four. Products sum in that order, too (lib/Lower/Cpu/Contraction.cpp).
   int64_t groupOf(AffineMap map, int64_t d) {
     if (d == int64_t(map.getNumResults()))

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Where rows are no multiple of 16 bytes, threads bring them to shared memory a few bytes at a time, and no TMA can. A
-// kernel that copies them once behind zeros up to whole lines lets the product be the best that the card has; both
+// kernel that copies them once behind zeros up to whole lines lets the product be the best that the GPU has; both
 // operands then sum over the zeros, too, which adds nothing.
 #include "CopyKernels.h"
 #include "Layouts.h"
@@ -24,7 +24,7 @@ static constexpr int64_t leastRows = 8;
 static constexpr double cachedPart = 0.75;
 
 /// The dimension of the contraction that an operand is contiguous along, if it is summed over and nothing else of the
-/// operand's place depends on it.
+/// operand's position depends on it.
 static std::optional<unsigned> findSummed(tg::ContractOp contract, unsigned operand) {
   AffineMap map = contract.getMap(operand);
   AffineExpr at = map.getNumResults() ? map.getResults().back() : AffineExpr();
@@ -73,7 +73,7 @@ std::optional<RowPadding> Layouts::makePadding(const Kernel &kernel, tg::Contrac
   for (unsigned operand : {0u, 1u}) {
     const TensorAccess *access = findOperand(kernel, contract->getOperand(operand));
     if (!access)
-      return std::nullopt; // Computed from place to place.
+      return std::nullopt; // Computed from element to element.
     const Tensor &tensor = tensors[access->tensor];
     std::optional<unsigned> summed = findSummed(contract, operand);
     tg::Dims dims = tg::getDims(tensor.value.getType());
@@ -110,7 +110,7 @@ std::optional<RowPadding> Layouts::makePadding(const Kernel &kernel, tg::Contrac
   // Both copies are one launch. What comes from DRAM for them does not for the product, if it stays in the L2.
   double ways = 2 * bytes <= cachedPart * double(device.l2Bytes) ? 2 : 3;
   double own = bytes > 0 ? ways * bytes / device.memoryBandwidth + device.kernelSeconds() : 0;
-  // Where the model sees nothing between them, a card gains: of 15 products with such rows (8 to 4,096 rows, sums of
+  // Where the model sees nothing between them, a GPU gains: of 15 products with such rows (8 to 4,096 rows, sums of
   // 201 to 8,007 elements) all do on an H100, 1.06 to 4.9 times.
   if (own + chooseGemmTile(after, device).cost.seconds >= chooseGemmTile(*problem, device).cost.seconds)
     return std::nullopt;

@@ -80,7 +80,7 @@ static std::string transposePacked(ArrayRef<char> bytes, ArrayRef<int64_t> shape
   for (int64_t to = 0; to < count; ++to) {
     int64_t field = uint8_t(bytes[from / perByte]) >> (from % perByte * bits) & mask;
     packed[to / perByte] = char(uint8_t(packed[to / perByte]) | field << (to % perByte * bits));
-    for (size_t d = order.size(); d-- > 0;) { // The next place, as the new order counts.
+    for (size_t d = order.size(); d-- > 0;) { // The next position, as the new order counts.
       from += strides[order[d]];
       if (++places[d] < shape[order[d]])
         break;

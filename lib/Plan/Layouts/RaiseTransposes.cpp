@@ -7,7 +7,7 @@ using namespace mlir;
 
 namespace weft::plan {
 
-/// `value` with the rank of `order`, transposed. Operands of pointwise ops align their last dimensions. Where only
+/// `value` with the rank of `order`, transposed. Operands of elementwise ops align their last dimensions. Where only
 /// extents of 1 move, as around the channels of a bias, that is another shape.
 static Value transposed(OpBuilder &builder, Location loc, Value value, ArrayRef<int64_t> order, bool isCpu) {
   tg::Dims dims = tg::getDims(value.getType()), moved;
@@ -47,7 +47,7 @@ static SmallVector<int64_t> permuted(ArrayRef<int64_t> numbers, ArrayRef<int64_t
   return llvm::map_to_vector(order, [&](int64_t d) { return numbers[d]; });
 }
 
-/// The input of a pooling, the reduction of all of a window's places and nothing else; null if it is none.
+/// The input of a pooling, the reduction of all of a window's elements and nothing else; null if it is none.
 static tg::WindowOp findPooled(tg::ReduceOp reduce) {
   auto window = reduce.getInput().getDefiningOp<tg::WindowOp>();
   if (!window || !window->hasOneUse() || window->getBlock() != reduce->getBlock() || reduce.getKeepDims())

@@ -7,7 +7,7 @@
 
 namespace weft::plan {
 
-/// Moves each tg.transpose of `body` in front of the pointwise ops and pads whose result it alone reads, so that the
+/// Moves each tg.transpose of `body` in front of the elementwise ops and pads whose result it alone reads, so that the
 /// dimensions of everything after a contraction have one order, and neighbours in memory can merge. Exact. For a CPU,
 /// whose loops have the order of what they write, in front of poolings, too; and what several of these ops read has one
 /// transposition, which moves on.

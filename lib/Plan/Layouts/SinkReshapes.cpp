@@ -1,4 +1,4 @@
-// weft-sink-reshapes: the epilogue of a contraction takes place before the reshape of its result.
+// weft-sink-reshapes: the epilogue of a contraction runs before the reshape of its result.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // f(reshape(x), y) = reshape(f(x, y')), y' being y in the extents of x. The extents fall into segments of as many

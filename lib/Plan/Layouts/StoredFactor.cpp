@@ -1,4 +1,4 @@
-// A factor of a product that is computed place by place from stored tensors.
+// A factor of a product that is computed element by element from stored tensors.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "StoredFactor.h"
 #include "weft/Dialect/TileGraph/IR/ReshapePlaces.h"
@@ -37,7 +37,7 @@ static void addTerms(AffineExpr expr, SmallVectorImpl<AffineExpr> &terms) {
   terms.push_back(expr);
 }
 
-/// Adds stride * place to the source; false if the place is no sum of one part a dimension.
+/// Adds stride * index to the source; false if the index is no sum of one part a dimension.
 static bool addPlace(Source &source, AffineExpr place, int64_t stride, ArrayRef<int64_t> shape) {
   SmallVector<AffineExpr> terms;
   addTerms(place, terms);

@@ -1,4 +1,4 @@
-// A factor of a product that is computed place by place from stored tensors.
+// A factor of a product that is computed element by element from stored tensors.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef WEFT_LIB_PLAN_LAYOUTS_STOREDFACTOR_H
 #define WEFT_LIB_PLAN_LAYOUTS_STOREDFACTOR_H
@@ -22,7 +22,7 @@ struct Source {
   int64_t bits = 0; ///< Of an element.
   int64_t start = 0;
   llvm::SmallVector<std::vector<int64_t>> parts; ///< By dimension of the factor; empty: the same everywhere.
-  int64_t run = 0; ///< Places of k that share an element are multiples of this; 0: all do.
+  int64_t run = 0; ///< Elements of k that share an element are multiples of this; 0: all do.
 
   bool isWord() const { return run == 1 && bits < 8; }
   bool hasPart(unsigned dim) const { return !parts[dim].empty(); }
@@ -35,11 +35,11 @@ class Factor {
 public:
   Factor(mlir::Value root, unsigned depth) : root(root), depth(depth) {}
 
-  /// False if it is not computed place by place from what is stored.
+  /// False if it is not computed element by element from what is stored.
   bool trace();
 
   /// Calls `read(operand, coordinates)` for the operands of an op whose result is wanted at `at`; false where one of
-  /// them is wanted at no known place.
+  /// them is wanted at no known position.
   static bool forOperands(mlir::Operation *op, llvm::ArrayRef<mlir::AffineExpr> at,
                           llvm::function_ref<bool(mlir::Value, const Coordinates &)> read);
 

@@ -1,7 +1,7 @@
 // weft-read-routed: sums over experts of which a gate leaves all but a few out read those few.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A mixture of experts is a contraction over all experts e, with a gate that is 0 but for the places p[t, c] that a
+// A mixture of experts is a contraction over all experts e, with a gate that is 0 but for the positions p[t, c] that a
 // router chose for token t: gate = scatter(0, p, g). As a sum it is linear in the gate,
 //
 //   sum over e of gate[t, e] x[t, e, ..] w[e, ..] = sum over c of g[t, c] x[t, p[t, c], ..] w[p[t, c], ..],
@@ -71,7 +71,7 @@ std::optional<Labels> reshapeLabels(tg::ReshapeOp op, ArrayRef<int> labels) {
 
 //===--- The gate ---===//
 
-/// The factor of a contraction's operand that is 0 but for places that another tensor gives. Its dimensions have
+/// The factor of a contraction's operand that is 0 but for positions that another tensor gives. Its dimensions have
 /// numbers of the contraction's domain, or `Rest`.
 class Gate {
 public:
@@ -174,8 +174,8 @@ bool Gate::read(tg::ScatterOp op, ArrayRef<int> numbers, int route) {
 
 //===--- What is read ---===//
 
-/// Values at the places that tokens chose. One that has experts or tokens becomes [tokens.., choices, others..], with 1
-/// in place of what it lacks; another one stays.
+/// Values at the positions that tokens chose. One that has experts or tokens becomes [tokens.., choices, others..],
+/// with 1 in place of what it lacks; another one stays.
 class Reader {
 public:
   Reader(tg::ContractOp root, Gate &gate, const GroupRates &rates, bool isCpu)
@@ -237,7 +237,7 @@ private:
   Price bytes, points;
 };
 
-/// The chosen places, and the gates, 0 where a place is none.
+/// The chosen positions, and the gates, 0 where a position is none.
 void Reader::makeGate() {
   tg::ScatterOp scatter = gate.scatter;
   places = reshape(scatter.getIndices(), gate.extents);
@@ -373,7 +373,7 @@ Value Reader::readContract(tg::ContractOp op, ArrayRef<int> labels) {
   return contract(op, domain, /*isRoot=*/false);
 }
 
-/// `op`, whose domain has these labels, at the chosen places: summed over choices if it is the root.
+/// `op`, whose domain has these labels, at the chosen positions: summed over choices if it is the root.
 Value Reader::contract(tg::ContractOp op, ArrayRef<int> labels, bool isRoot) {
   SmallVector<AffineExpr> places; // Of the dimensions of the domain.
   unsigned count = prefix;

@@ -8,7 +8,7 @@ using namespace mlir;
 using namespace weft;
 using namespace weft::schedule;
 
-/// For each symbol operand the kernel symbol that it is: the place among the `index` arguments of the function.
+/// For each symbol operand the kernel symbol that it is: the position among the `index` arguments of the function.
 static SmallVector<std::optional<unsigned>> getKernelSymbols(ValueRange symbols) {
   SmallVector<std::optional<unsigned>> numbers;
   for (Value symbol : symbols) {
@@ -44,7 +44,7 @@ Access schedule::getAccess(tk::CopyOp copy) {
 }
 
 namespace {
-/// Over one vector, from a multiple of its length on, an expression is base + slope * place, where `divisor` divides
+/// Over one vector, from a multiple of its length on, an expression is base + slope * index, where `divisor` divides
 /// the base (0: the base is 0).
 struct Line {
   int64_t slope, divisor;
@@ -106,7 +106,7 @@ private:
 };
 } // namespace
 
-/// Whether `constraint` (>= 0 or == 0) holds for all or no places of each vector.
+/// Whether `constraint` (>= 0 or == 0) holds for all or no elements of each vector.
 static bool isUniform(const LineFinder &finder, AffineExpr constraint, bool isEquality, int64_t length, unsigned dims,
                       unsigned symbols) {
   std::optional<Line> line = finder.find(simplifyAffineExpr(constraint, dims, symbols));
@@ -116,7 +116,7 @@ static bool isUniform(const LineFinder &finder, AffineExpr constraint, bool isEq
     return false;
   if (line->slope == 1)
     return line->divisor % length == 0;
-  // limit - place - 1 >= 0, where the limit is a multiple. Simplified, so that constants are added up.
+  // limit - index - 1 >= 0, where the limit is a multiple. Simplified, so that constants are added up.
   std::optional<Line> next = finder.find(simplifyAffineExpr(constraint + 1, dims, symbols));
   return next && next->divisor % length == 0;
 }
@@ -200,7 +200,7 @@ SmallVector<int64_t> schedule::getGuardFalls(const Access &access, unsigned dim,
 
 //===-- Boxes -----------------------------------------------------------------------------------------------------===//
 
-/// (place floordiv divisor) mod modulus of a tile dimension; a modulus of 0 is none.
+/// (index floordiv divisor) mod modulus of a tile dimension; a modulus of 0 is none.
 struct Digits {
   int64_t dim, divisor, modulus;
 };
@@ -324,15 +324,15 @@ static SmallVector<AffineExpr> getBounds(const Access &access) {
   return bounds;
 }
 
-/// A dimension of the tile and the places of it, from the first one on, that a constraint leaves.
+/// A dimension of the tile and the elements of it, from the first one on, that a constraint leaves.
 using Cut = std::pair<unsigned, int64_t>;
 
 static SmallVector<AffineExpr> zeros(unsigned count, AffineExpr like) {
   return SmallVector<AffineExpr>(count, getAffineConstantExpr(0, like.getContext()));
 }
 
-/// What a constraint leaves of the places that the outermost index along a tile dimension follows: whole runs of those
-/// inside of it.
+/// What a constraint leaves of the elements that the outermost index along a tile dimension follows: whole runs of
+/// those inside of it.
 static std::optional<Cut> getCut(AffineExpr constraint, const Access &access) {
   unsigned dims = access.guard->getNumDims(), symbols = access.guard->getNumSymbols();
   AffineExpr place = -constraint; // Less the last one.

@@ -1,5 +1,5 @@
-// weft-tk-allocate: places in dynamic shared memory for buffers, mbarriers and the scratch of ops, by liveness over the
-// kernel's top-level order. Buffers that are live at different times share bytes, with a barrier where one follows
+// weft-tk-allocate: offsets in dynamic shared memory for buffers, mbarriers and the scratch of ops, by liveness over
+// the kernel's top-level order. Buffers that are live at different times share bytes, with a barrier where one follows
 // another.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -19,11 +19,11 @@ using namespace weft;
 
 namespace {
 
-/// Bytes that are needed from one place of the kernel to another. Places are
+/// Bytes that are needed from one position of the kernel to another. Positions are
 /// numbers of the ops directly in the loop over tiles, in order; an op with
-/// regions (a loop, roles) is one place, because its iterations run again and
+/// regions (a loop, roles) is one position, because its iterations run again and
 /// its regions at the same time. What stands before the loop, or in another
-/// role's, has place -1.
+/// role's, has position -1.
 struct Need {
   Operation *owner; ///< tk.alloc, or an op with scratch.
   int64_t bytes, alignment, first, last;
@@ -72,7 +72,7 @@ public:
   }
 
 private:
-  /// The place of `op`; -1 before the loop over tiles and in another one.
+  /// The position of `op`; -1 before the loop over tiles and in another one.
   int64_t getPlace(Operation *op) {
     Operation *ancestor = tiles.getBody().front().findAncestorOpInBlock(*op);
     return ancestor ? places.lookup(ancestor) : -1;

@@ -175,7 +175,7 @@ void LaunchBuilder::addTask(unsigned number) {
                      state.awaits.empty() ? ArrayAttr() : builder.getArrayAttr(state.awaits));
 }
 
-/// As many CTAs as the card holds at once, or as there are tasks. Beyond 8 warps a thread's registers are dealt out
+/// As many CTAs as the GPU holds at once, or as there are tasks. Beyond 8 warps a thread's registers are dealt out
 /// among roles: an SM has one CTA then.
 int64_t LaunchBuilder::findResident() const {
   constexpr int64_t mostWarpsOfSeveral = 8;

@@ -10,7 +10,7 @@ using namespace mlir;
 
 namespace weft::schedule {
 
-/// By launch, then by place.
+/// By launch, then by position.
 using Places = std::map<int64_t, std::map<int64_t, tg::DispatchOp>>;
 
 static FailureOr<Places> readPlaces(func::FuncOp main) {

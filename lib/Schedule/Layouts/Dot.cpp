@@ -98,7 +98,7 @@ static std::optional<LinearLayout> makeOperandMemory(Value shared, unsigned oper
 
 //===-- Registers -------------------------------------------------------------------------------------------------===//
 
-/// Whether `value`, computed place by place, becomes the left operand of a dot in registers.
+/// Whether `value`, computed element by element, becomes the left operand of a dot in registers.
 static bool becomesLhs(Value value) {
   for (OpOperand &use : value.getUses()) {
     Operation *user = use.getOwner();

@@ -1,7 +1,7 @@
 // --weft-tk-layouts: a layout for every tile.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tiles that an op handles place by place (maps, loop states, sums of a dot, scans) form a class with one layout.
+// Tiles that an op handles element by element (maps, loop states, sums of a dot, scans) form a class with one layout.
 // Classes are related by projections: the operand of a broadcast, and the result of a reduction, lack dimensions of a
 // larger tile. Dots fix the layouts of their classes; projections follow from larger classes; of what is left the
 // largest class is laid out for its accesses of global memory, and so on. Where an op then meets a layout it cannot
@@ -331,9 +331,9 @@ bool isStoredLocally(const TileClass &tiles) {
   });
 }
 
-/// Terms of a window that a thread's places have in common are loaded once: places along the index in which the terms
-/// differ go to one thread. Where rows of the tensor slide, too, many terms begin between vectors; then a thread has
-/// places of one column.
+/// Terms of a window that a thread's elements have in common are loaded once: elements along the index in which the
+/// terms differ go to one thread. Where rows of the tensor slide, too, many terms begin between vectors; then a thread
+/// has elements of one column.
 void wishSliding(const TileClass &tiles, BlockedWish &wish) {
   constexpr int64_t most = 8;
   llvm::MapVector<Value, SmallVector<tk::LoadOp>> loads;
@@ -449,7 +449,7 @@ static std::optional<BlockedWish> wishLines(tk::LoadOp load, const LinearLayout 
 
 /// A load of lines that begin at any element goes through shared memory where a warp would read less than a sector of a
 /// line at a time: the caches would have to keep the rest for others (H100: a transposition of 18 x 576 x 9801 bf16 by
-/// 4 places of each of 8 lines took 1.2 to 1.7 times as long as its bytes, the more the less of L1 is left).
+/// 4 elements of each of 8 lines took 1.2 to 1.7 times as long as its bytes, the more the less of L1 is left).
 void LayoutChooser::fixLines(tk::LoadOp load) {
   tk::TileType type = load.getResult().getType();
   int64_t bytes = elementBytes(load);

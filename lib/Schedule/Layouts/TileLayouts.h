@@ -17,7 +17,7 @@ struct BlockedWish {
   unsigned fastDim = 0;                 ///< Contiguous in memory.
   int64_t vector = 1;                   ///< Elements of an access along it.
   llvm::SmallVector<bool> reduced = {}; ///< By dimension: combined across threads, so better within a warp.
-  /// Bits of a dimension whose places read the same elements (windows): they belong to one thread.
+  /// Bits of a dimension whose elements read the same elements (windows): they belong to one thread.
   unsigned slidingDim = 0, firstSlidingBit = 0, slidingBits = 0;
 };
 
@@ -41,7 +41,7 @@ layout::LinearLayout injectLayout(const layout::LinearLayout &layout, llvm::Arra
 layout::LinearLayout makeSummedLayout(const layout::LinearLayout &sums, llvm::ArrayRef<int64_t> kept,
                                       llvm::ArrayRef<int64_t> shape);
 
-/// The lowest bits of the place along `dim` that a thread's registers have all values of.
+/// The lowest bits of the index along `dim` that a thread's registers have all values of.
 unsigned countRegisterBits(const layout::LinearLayout &layout, unsigned dim);
 
 /// Contiguous elements along `dim` that one instruction of a warp accesses: those of a vector of at most `vector`

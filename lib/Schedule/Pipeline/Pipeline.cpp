@@ -43,7 +43,7 @@ public:
 
   /// Whether there is something to move.
   bool analyse();
-  /// Latency in iterations, stage and place within the iteration (cluster) of each op.
+  /// Latency in iterations, stage and position within the iteration (cluster) of each op.
   void annotate();
   void expand();
 

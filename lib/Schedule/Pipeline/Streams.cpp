@@ -18,7 +18,7 @@
 using namespace mlir;
 using namespace weft;
 
-/// How many neighbouring places along a dimension share a value of `expr`; 0: all.
+/// How many neighbouring elements along a dimension share a value of `expr`; 0: all.
 static int64_t countSharing(AffineExpr expr, unsigned dim) {
   if (!expr.isFunctionOfDim(dim))
     return 0;
@@ -32,7 +32,7 @@ static int64_t countSharing(AffineExpr expr, unsigned dim) {
   return divides ? least * by.getValue() : least;
 }
 
-/// Words of a thread's registers that a load takes, where threads share no places.
+/// Words of a thread's registers that a load takes, where threads share no elements.
 static int64_t countWords(tk::LoadOp load, int64_t threads) {
   tk::TileType type = load.getResult().getType();
   int64_t bits = tk::getElementBits(type.getElementType());
@@ -76,7 +76,7 @@ bool schedule::unrollStream(scf::ForOp loop, int64_t steps) {
   return factor > 1 && succeeded(loopUnrollByFactor(loop, uint64_t(factor)));
 }
 
-/// Whether the load's place is known when an iteration begins: of all that it needs, the body has index arithmetic
+/// Whether the load's position is known when an iteration begins: of all that it needs, the body has index arithmetic
 /// only.
 static bool collectPlace(tk::LoadOp load, scf::ForOp loop, llvm::SetVector<Operation *> &place) {
   SmallVector<Value> values(load->getOperands());
@@ -97,7 +97,7 @@ static bool collectPlace(tk::LoadOp load, scf::ForOp loop, llvm::SetVector<Opera
   return true;
 }
 
-/// Tells the maps that read a tile of words which of its places share one: registers that are carried do not show it.
+/// Tells the maps that read a tile of words which of its elements share one: registers that are carried do not show it.
 static void noteFields(tk::LoadOp load) {
   for (unsigned dim = 0; dim < load.getResult().getType().getShape().size(); ++dim) {
     int64_t fields = schedule::countFields(load, dim);

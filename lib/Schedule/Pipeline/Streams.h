@@ -10,7 +10,7 @@ namespace weft::schedule {
 /// Whether the loop's body loads from global memory and else computes in registers: no channel, no barrier, no store,
 /// no dot but those of registers, no other loop.
 bool isStream(mlir::scf::ForOp loop);
-/// Whether the body has dots of registers whose places along k have an order of their own (weft-tk-stage).
+/// Whether the body has dots of registers whose elements along k have an order of their own (weft-tk-stage).
 bool multipliesRegisters(mlir::scf::ForOp loop);
 /// Whether warpgroups unpack the left operand of a dot, the other of which another role copies.
 bool unpacksBesideCopies(mlir::scf::ForOp loop);

@@ -12,7 +12,7 @@ using namespace weft::schedule;
 /// Rows of one slot, and bits of its widest and least lines.
 static constexpr int64_t slotRows = 64, mostLineBits = 1024, leastLineBits = 256;
 
-/// Whether the tile is computed, place by place, from the result of a wgmma dot: its layout will be that of the
+/// Whether the tile is computed, element by element, from the result of a wgmma dot: its layout will be that of the
 /// accumulator.
 static bool isAccumulator(Value tile) {
   if (auto result = dyn_cast<OpResult>(tile)) {

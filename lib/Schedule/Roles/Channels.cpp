@@ -173,7 +173,7 @@ namespace {
 /// Clones what the copies need. Tiles are left out, and with them everything that hangs on one.
 class ProducerBuilder {
 public:
-  /// False if control flow around a copy, or its place, hangs on a tile.
+  /// False if control flow around a copy, or its position, hangs on a tile.
   bool clone(OpBuilder &builder, Block &from) {
     for (Operation &op : from.without_terminator())
       if (!clone(builder, op))

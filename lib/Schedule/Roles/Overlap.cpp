@@ -65,10 +65,9 @@ private:
   tk::DotOp first, last;
   const ChannelUse *lateUse = nullptr; ///< The channel of `last`.
   bool takesTurns = false;
-  unsigned argument = 0;             ///< The loop's state that `last` accumulates.
-  llvm::SetVector<Operation *> late; ///< Of the body: `last`, and waits, slots and releases for it alone.
-  llvm::SmallPtrSet<Operation *, 16>
-      onLast; ///< Ops of the body that need the sum, or that may take its operand's place.
+  unsigned argument = 0;                     ///< The loop's state that `last` accumulates.
+  llvm::SetVector<Operation *> late;         ///< Of the body: `last`, and waits, slots and releases for it alone.
+  llvm::SmallPtrSet<Operation *, 16> onLast; ///< Ops of the body that need the sum, or that may replace its operand.
 };
 } // namespace
 

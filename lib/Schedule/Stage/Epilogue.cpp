@@ -1,6 +1,6 @@
-// Tensors that an epilogue reads at the places of an accumulator (a residual, a gate): boxes that the producer fetches
-// while the dots run, read by each thread in its accumulator's layout. Direct loads would be 4 bytes a thread, begun
-// when the dots are over.
+// Tensors that an epilogue reads at the positions of an accumulator (a residual, a gate): boxes that the producer
+// fetches while the dots run, read by each thread in its accumulator's layout. Direct loads would be 4 bytes a thread,
+// begun when the dots are over.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Epilogue.h"
 #include "weft/Schedule/Access.h"
@@ -19,7 +19,7 @@ static bool copiesByTma(tk::ForTilesOp tiles) {
   return any && all;
 }
 
-/// Whether the value is the result of a dot or of a loop with dots, or computed from one place by place.
+/// Whether the value is the result of a dot or of a loop with dots, or computed from one element by element.
 static bool isAccumulated(Value value) {
   if (value.getDefiningOp<tk::DotOp>())
     return true;

@@ -1,4 +1,4 @@
-// Rows of a window's places that the tiles of a step have in common.
+// Rows of a window's elements that the tiles of a step have in common.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "SharedRows.h"
 #include "llvm/Support/MathExtras.h"

@@ -1,6 +1,6 @@
 // weft-tk-stage: operands of tk.dot through shared memory. Plain loads become asynchronous copies through channels,
 // computed operands are stored from registers. What is decided here is where an operand lives; layouts, prefetch
-// distance and places come later.
+// distance and positions come later.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Epilogue.h"
 #include "SharedRows.h"
@@ -36,7 +36,7 @@ struct CopySource {
 };
 } // namespace
 
-/// Whether places outside the guard are zero, as a copy makes them.
+/// Whether elements outside the guard are zero, as a copy makes them.
 static bool fillsWithZero(tk::LoadOp load) {
   TypedAttr fill = load.getFillAttr();
   if (auto number = dyn_cast_or_null<FloatAttr>(fill))
@@ -112,7 +112,7 @@ static bool slides(const CopySource &source) {
   return false;
 }
 
-/// Whether `value` is computed, place by place, from the result of a dot in `block`.
+/// Whether `value` is computed, element by element, from the result of a dot in `block`.
 static bool comesFromDot(Value value, Block *block) {
   Operation *op = value.getDefiningOp();
   if (!op || op->getBlock() != block)
@@ -289,7 +289,7 @@ private:
 /// Whether operands of mma.sync come by TMA: where all of them are boxes of 16-bit elements (ldmatrix reads what TMA
 /// swizzles), windows slide over one, and a step has bytes enough for the thread that asks for them to be ahead of
 /// those that multiply. cp.async has a thread compute for each 16 bytes which image, row and column they are of, and
-/// whether there is such a place; TMA does so beside the threads. Of matrices a copy costs a thread an addition, and
+/// whether there is such a space; TMA does so beside the threads. Of matrices a copy costs a thread an addition, and
 /// TMA's longer way and the barriers take more than that saves (docs/notes/small-tma.md has both).
 bool Stager::slideByTma(ArrayRef<tk::DotOp> dots) const {
   constexpr int64_t leastBytes = 6 << 10; ///< Of a step.

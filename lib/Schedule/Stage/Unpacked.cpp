@@ -1,10 +1,10 @@
-// Which dots read packed operands straight from memory, and the order of their places along k.
+// Which dots read packed operands straight from memory, and the order of their elements along k.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A thread of m16n8k16 has two neighbouring places of k, two more eight places on, and its three neighbours the others.
-// Any places will do, so long as both operands take the same: with four bits a place a thread takes the 32 places of
-// one vector of 16 bytes, pair by pair, and a pair are two fields of a word that lie 16 bits apart: one instruction
-// puts both into the halves of a register (lib/Lower/TileKernelToNVVM/Elements.cpp).
+// A thread of m16n8k16 has two neighbouring elements of k, two more eight elements on, and its three neighbours the
+// others. Any elements will do, so long as both operands take the same: with four bits an element a thread takes the 32
+// elements of one vector of 16 bytes, pair by pair, and a pair are two fields of a word that lie 16 bits apart: one
+// instruction puts both into the halves of a register (lib/Lower/TileKernelToNVVM/Elements.cpp).
 #include "Unpacked.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -64,7 +64,7 @@ static bool isLoaded(Value value) {
 
 bool isUnpacked(Value operand, unsigned dim) { return isLoaded(operand) && countFields(operand, dim) > 1; }
 
-/// Bits of the place along k as m16n8k16 counts them: one within a register, two across lanes, then registers.
+/// Bits of the index along k as m16n8k16 counts them: one within a register, two across lanes, then registers.
 static SmallVector<int64_t> orderDepth(int64_t depth, int64_t fields) {
   int64_t bits = llvm::Log2_64(uint64_t(depth)), fieldBits = wordBits / fields;
   int64_t vector = std::min<int64_t>(llvm::Log2_64(uint64_t(vectorBits / fieldBits)), bits - 2);
@@ -78,8 +78,8 @@ static SmallVector<int64_t> orderDepth(int64_t depth, int64_t fields) {
 
 namespace {
 
-/// Bounds of places along k that a value's elements are zero beyond, or that a condition states: expressions in d0 for
-/// the place along k, d1 for the other one, and a symbol for each of `known`.
+/// Bounds of indices along k that a value's elements are zero beyond, or that a condition states: expressions in d0 for
+/// the index along k, d1 for the other one, and a symbol for each of `known`.
 class DepthBounds {
 public:
   /// Of the load, or of the condition of tk.guard, that `value` is.

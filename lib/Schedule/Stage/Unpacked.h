@@ -7,7 +7,7 @@
 
 namespace weft::schedule {
 
-/// How many neighbouring places along `dim` are fields of a word of the load; 1 where they are not.
+/// How many neighbouring elements along `dim` are fields of a word of the load; 1 where they are not.
 int64_t countFields(tk::LoadOp load, unsigned dim);
 
 /// Whether `operand` is computed from fields of words in memory, neighbours of which lie along `dim`.
@@ -17,8 +17,8 @@ bool isUnpacked(mlir::Value operand, unsigned dim);
 void dropMasks(tk::DotOp dot);
 
 /// Where an operand of `dot` is made of fields of words in memory (weights of 4 bits) and a warp's share of both
-/// operands fits its registers: they stay there, and the instructions take places of k together that are neighbours in
-/// a thread's vector of words. Whether it is so.
+/// operands fits its registers: they stay there, and the instructions take elements of k together that are neighbours
+/// in a thread's vector of words. Whether it is so.
 bool keepUnpacked(tk::DotOp dot, int64_t warps);
 
 } // namespace weft::schedule

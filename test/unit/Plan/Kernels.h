@@ -39,7 +39,7 @@ inline std::string makeProductText(int64_t batch, int64_t m, int64_t n, int64_t 
                        batch, m, n, k);
 }
 
-/// A convolution of `size` x `size` places, 3 x 3, stride 1, channels last.
+/// A convolution of `size` x `size` elements, 3 x 3, stride 1, channels last.
 inline std::string makeWindowText(int64_t size, int64_t in, int64_t out) {
   return llvm::formatv(R"(
   func.func @kernel(%x: tensor<{0}x{0}x{1}xbf16>, %w: tensor<3x3x{1}x{2}xbf16>) -> tensor<{3}x{3}x{2}xbf16> {{

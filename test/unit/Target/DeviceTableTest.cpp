@@ -70,7 +70,7 @@ TEST(DeviceTable, ReplacesWhatStepsOfFoldsTake) {
   EXPECT_NE(error.find("mmaFoldClocks"), std::string::npos) << error;
 }
 
-/// Where cards were calibrated together.
+/// Where GPUs were calibrated together.
 TEST(DeviceTable, ReplacesLinks) {
   Device device;
   std::string error;

@@ -62,7 +62,7 @@ TEST(Device, MemoryLevelsAndLaunchesAreConsistent) {
     EXPECT_LT(device.effectiveL2Bytes, device.l2Bytes) << device.name;
     EXPECT_LE(device.l2Bytes, 2 * device.effectiveL2Bytes + 200) << device.name;
     EXPECT_GT(device.l2BytesPerSecond(), device.memoryBandwidth) << device.name;
-    // Measured on an H100: 2.8 to 4.9 us for a kernel less in a graph.
+    // Measured on an H100: 2.8 to 4.9 us for one fewer kernel in a graph.
     EXPECT_NEAR(device.kernelSeconds(), 3e-6, 0.5e-6) << device.name;
     EXPECT_LT(device.tailSeconds, device.launchSeconds) << device.name;
   }

@@ -113,7 +113,7 @@ public:
   static bool isEmptyOptional(mlir::Value value);
   /// A list of tensors of one type, the rows of `rows`: as many as dimension 0 has, which only the run may know.
   mlir::Value stackedList(mlir::Value rows);
-  /// The rows of a stacked list; null for other values, of which `elements` tells.
+  /// The rows of a stacked list; null for other values, whose elements `elements` describes.
   static mlir::Value stackedRows(mlir::Value list);
   static mlir::OperandRange elements(mlir::Value list);
   /// How many elements output `i`, a list among the graph's results, has by the word of the user (--elements).
@@ -227,7 +227,7 @@ public:
   /// assumed to).
   mlir::Value contract(mlir::Value lhs, mlir::Value rhs, llvm::StringRef einsum, mlir::Type element);
 
-  /// The rank that the model declares for output `i`, or for what pointwise nodes make of it.
+  /// The rank that the model declares for output `i`, or for what elementwise nodes make of it.
   std::optional<int64_t> declaredRank(unsigned i) const;
 
   /// Channels in a block of com.microsoft.nchwc: 8 or 16.

@@ -18,7 +18,7 @@ namespace weft::plan {
 
 struct BlockOrder {
   std::vector<int32_t> loops; ///< Every loop of the group once, outermost first.
-  std::vector<int64_t> tile;  ///< By loop of the group: places of one block.
+  std::vector<int64_t> tile;  ///< By loop of the group: iterations of one block.
 
   double bytes = 0;                 ///< Moved between the fast memory and the level behind it.
   std::vector<double> bytesByArray; ///< The same by array; 0 for intermediates.
@@ -33,7 +33,7 @@ bool computeBlockTraffic(const AffineGroup &group, BlockOrder &order, std::strin
 
 /// The order and tiles that move the fewest bytes through a fast memory of `fastBytes`, tiles being at least
 /// `leastTile` (or the extent). Orders are enumerated, tiles found by pattern search. Fails as above, for more than six
-/// loops of more than one place, and where even the least tiles do not fit.
+/// loops of more than one iteration, and where even the least tiles do not fit.
 bool chooseBlockOrder(const AffineGroup &group, double fastBytes, int64_t leastTile, BlockOrder &best,
                       std::string &error);
 

@@ -36,8 +36,8 @@ struct ChainSample {
 };
 
 /// The launch of both: linked arrays are one, laid out unit by unit, of which a CTA writes and a step reads its share.
-/// Fails (false, `error`) where a CTA's place is no sum of functions of unit and place in it, or tiles have unequal
-/// steps.
+/// Fails (false, `error`) where a CTA's position is no sum of functions of unit and position in it, or tiles have
+/// unequal steps.
 bool joinLaunches(const ChainProblem &problem, const ChainSample &sample, LaunchModel &result, std::string &error);
 
 struct ChainCandidate {

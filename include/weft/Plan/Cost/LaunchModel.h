@@ -59,7 +59,7 @@ struct AccessModel {
 };
 
 /// What an access does from one iteration of a loop to the next: touches a new box, one that overlaps the last, the
-/// same one again; a result in the same place is summed up (or written once, at the end).
+/// same one again; a result in the same position is summed up (or written once, at the end).
 enum class ReuseClass : uint8_t { New, Window, Again, Sum };
 ReuseClass classifyReuse(const AccessModel &access, LaunchLoop loop);
 
@@ -67,11 +67,11 @@ ReuseClass classifyReuse(const AccessModel &access, LaunchLoop loop);
 struct StageModel {
   TileGrid grid;
   int64_t steps = 1;
-  /// Above 0: a tile takes ceil(((place + 1) * causalRows + causalBase) / causalCols) steps, at least 1 and at most
-  /// `steps`. The place is the tile's column unless `causalPlace` says otherwise.
+  /// Above 0: a tile takes ceil(((position + 1) * causalRows + causalBase) / causalCols) steps, at least 1 and at most
+  /// `steps`. The position is the tile's column unless `causalPlace` says otherwise.
   int64_t causalRows = 0, causalCols = 1, causalBase = 0;
   AffineIndex causalPlace = {0, 0, 1, 0, {}};
-  bool isStatic = false; ///< A place takes every resident-th block, not the next one that is free.
+  bool isStatic = false; ///< A position takes every resident-th block, not the next one that is free.
   std::vector<AccessModel> accesses;
   double operations = 0; ///< Of the whole stage; a multiply-add counts two.
 

@@ -14,7 +14,7 @@ namespace weft::plan {
 struct MachineModel {
   int64_t sms = 132, blocksPerSm = 1;
   CacheConfig cache;
-  /// Blocks start up to that many ticks late, by a fixed hash of their place: real blocks drift apart.
+  /// Blocks start up to that many ticks late, by a fixed hash of their position: real blocks drift apart.
   int64_t skew = 0;
   /// Blocks behind the first wave start up to that many ticks late, those of one port together: tiles end at different
   /// times.
@@ -29,7 +29,7 @@ struct MachineModel {
 struct SimulationResult {
   int64_t readSectors = 0, writtenSectors = 0; ///< Asked for by SMs.
   int64_t merged = 0;                          ///< Of readSectors, those that a neighbour had asked for.
-  /// As a card counts: with two halves, what goes to the other half is looked up in both. Writes hit.
+  /// As a GPU counts: with two halves, what goes to the other half is looked up in both. Writes hit.
   int64_t lookups = 0, hits = 0;
   int64_t writeLookups = 0; ///< Of lookups.
   int64_t dramReads = 0, dramWrites = 0;
@@ -45,7 +45,7 @@ struct SimulationResult {
 };
 
 /// Simulates; the cache is empty before. Fails (false, `error`) for a machine or launch out of range, more than 2^26
-/// lines or 2^32 accesses, and an order in which blocks that wait fill every place.
+/// lines or 2^32 accesses, and an order in which blocks that wait fill every position.
 bool simulate(const LaunchModel &launch, const TileOrder &order, const MachineModel &machine, SimulationResult &result,
               std::string &error);
 

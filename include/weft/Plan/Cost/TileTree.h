@@ -3,8 +3,8 @@
 //
 // A mapping of a group of affine statements (Bounds.h) is a tree: loops over tiles, outermost first, and below them one
 // statement, or several nodes that are bound to each other. The analysis counts what crosses between a managed fast
-// memory and the one behind it: a slice of an array is there until its place is needed for another slice of that array,
-// so loops that do not move a slice load it once. Closed form; slices of windows that overlap are loaded whole.
+// memory and the one behind it: a slice of an array is there until its memory is needed for another slice of that
+// array, so loops that do not move a slice load it once. Closed form; slices of windows that overlap are loaded whole.
 #ifndef WEFT_PLAN_COST_TILETREE_H
 #define WEFT_PLAN_COST_TILETREE_H
 

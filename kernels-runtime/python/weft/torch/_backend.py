@@ -26,7 +26,7 @@ class _Frozen(torch.nn.Module):
     def __init__(self, graph: torch.fx.GraphModule, examples: Sequence):
         super().__init__()
         self.graph_module = graph
-        self.tensors, self.sources = [], []  # places of tensors among the arguments; what each argument is
+        self.tensors, self.sources = [], []  # indices of tensors among the arguments; what each argument is
         places = [node.meta.get("example_value") for node in graph.graph.nodes if node.op == "placeholder"]
         for index, value in enumerate(examples):
             if _is_parameter(value):

@@ -39,7 +39,7 @@ void walkTile(const TensorMapSpec &spec, const int32_t *coordinates, std::vector
 /// The same of an im2col copy. The walk takes pixelsPerColumn pixels: it starts at `coordinates` (C, W, H, D, N of the
 /// rank), steps by the element strides, innermost spatial dimension first, from the lower corner of the pixel box to
 /// the upper one (which are offsets from the tensor's first and last pixel), then to the next image. `offsets` (W, H, D
-/// of the rank) are added to a pixel's place to address the tensor: the filter's tap.
+/// of the rank) are added to a pixel's position to address the tensor: the filter's tap.
 void walkIm2col(const TensorMapSpec &spec, const int32_t *coordinates, const uint16_t *offsets,
                 std::vector<BoxRow> &rows);
 

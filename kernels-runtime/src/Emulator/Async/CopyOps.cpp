@@ -237,7 +237,7 @@ bool TensorCopyOp::perform(Machine &machine) {
 
 bool TensorCopyOp::load(Machine &machine, const std::vector<BoxRow> &rows) {
   uint32_t rowBytes = rows.front().bytes;
-  // The innermost extent is cut at the same place in every row that is inside at all.
+  // The innermost extent is cut at the same position in every row that is inside at all.
   uint32_t inside = 0, begin = 0;
   for (const BoxRow &row : rows)
     if (row.insideBytes)

@@ -23,14 +23,14 @@ struct MbarrierActor {
   unsigned lane() const { return unsigned(__builtin_ctz(lanes)); }
 };
 
-/// An mbarrier's place.
+/// An mbarrier's address.
 struct MbarrierPlace {
   Cta *owner = nullptr;
   uint32_t offset = 0;
   uint8_t *host = nullptr;
 };
 
-/// The places of the lanes' mbarriers, checked (8 bytes, aligned, in shared memory of a CTA that runs). `addresses`:
+/// The addresses of the lanes' mbarriers, checked (8 bytes, aligned, in shared memory of a CTA that runs). `addresses`:
 /// 32, in `space`. False: fault.
 bool placeMbarriers(const MbarrierActor &actor, MemorySpace space, const uint64_t *addresses, MbarrierPlace *places);
 /// The same of the one mbarrier that an operation completes on, when the operation happens.

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A tensor map is 128 opaque bytes, which kernels pass on and `tensormap.replace` edits. The driver's bits are not
-// documented, so the emulator has its own: a magic, the fields of TensorMapSpec in fixed places, and a checksum. A map
+// documented, so the emulator has its own: a magic, the fields of TensorMapSpec in fixed offsets, and a checksum. A map
 // that the CUDA driver made is refused, and so is one whose bytes were edited by ordinary stores.
 #ifndef WEFT_EMULATOR_ASYNC_TENSORMAP_H
 #define WEFT_EMULATOR_ASYNC_TENSORMAP_H

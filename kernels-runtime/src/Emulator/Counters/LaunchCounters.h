@@ -3,7 +3,7 @@
 //
 // An observer that counts what hardware counts, under Nsight Compute's names where there is one, else under weft__.
 // docs/emulator.md says which figures are exact, and which come from a model of the caches. PTX instructions are not
-// the card's: memory, matrix and synchronisation instructions are one to one, arithmetic is not.
+// the GPU's: memory, matrix and synchronisation instructions are one to one, arithmetic is not.
 #ifndef WEFT_EMULATOR_COUNTERS_LAUNCHCOUNTERS_H
 #define WEFT_EMULATOR_COUNTERS_LAUNCHCOUNTERS_H
 

@@ -1,7 +1,7 @@
 // L1, L2 and DRAM as global accesses see them.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Associativities are assumptions (16 ways at L2, 64 at L1): the cards' are not published. Which partition is a line's
+// Associativities are assumptions (16 ways at L2, 64 at L1): the GPUs' are not published. Which partition is a line's
 // home is a hash of 4 KB blocks.
 
 #include "Emulator/Counters/MemoryModel.h"

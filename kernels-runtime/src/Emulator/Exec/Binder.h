@@ -75,7 +75,7 @@ struct BoundCode {
   uint32_t barriersUsed = 0;
 };
 
-/// What the binder has to know of the place of things; made by Program/.
+/// What the binder has to know of the addresses of things; made by Program/.
 struct BindContext {
   const ptx::Module *module = nullptr;
   const ptx::Function *function = nullptr;
@@ -83,7 +83,7 @@ struct BindContext {
   ModuleCode *moduleCode = nullptr;
   FunctionCode *code = nullptr; ///< Arena and constants are filled while binding.
   BoundCode *bound = nullptr;
-  /// Places, parallel to Module::variables, Function::variables, Function::parameters, Function::returns.
+  /// Addresses, parallel to Module::variables, Function::variables, Function::parameters, Function::returns.
   const std::vector<Placement> *globals = nullptr;
   const std::vector<Placement> *locals = nullptr;
   const std::vector<Placement> *parameters = nullptr;
@@ -182,7 +182,7 @@ public:
   }
   template <typename T> T *array(size_t count) { return context.code->arena.template make<T>(count); }
 
-  // ---- Errors: the first one stays. `expected` style, without place and instruction, which are put before it.
+  // ---- Errors: the first one stays. `expected` style, without position and instruction, which are put before it.
   void fail(const char *format, ...) __attribute__((format(printf, 2, 3)));
   bool failed() const { return bool(error); }
   /// Demands a target and a version: "requires sm_90a", ".version 8.0".

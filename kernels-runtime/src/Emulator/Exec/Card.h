@@ -1,7 +1,7 @@
-// The cards: data, no logic.
+// The GPUs: data, no logic.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a launch depends on of a card. Residency limits: CUDA C++ programming guide, "Compute capabilities", tables of
+// What a launch depends on of a GPU. Residency limits: CUDA C++ programming guide, "Compute capabilities", tables of
 // technical specifications per compute capability. SM counts, L2 and memory sizes: NVIDIA's A100, Ada, GA10x and H100
 // architecture white papers and data sheets (A40: GA102 with 84 SMs; RTX 3050: GA106 with 20 SMs),
 // RTX Blackwell (RTX 5090: GB202 with 170 SMs; its clusters are not emulated).
@@ -52,7 +52,7 @@ inline constexpr Card kCards[] = {
 };
 // clang-format on
 
-/// The card of that name, or the first one of that architecture; null when there is none.
+/// The GPU of that name, or the first one of that architecture; null when there is none.
 inline const Card *findCard(std::string_view word) {
   for (const Card &card : kCards)
     if (card.name == word || card.architecture == word)

@@ -1,8 +1,8 @@
 // Who waits for what.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The picture of a launch that cannot go on: one line per group of warps of a CTA that wait at the same place for the
-// same thing, then what is known of each thing: who has arrived, who is missing and where those are.
+// The picture of a launch that cannot go on: one line per group of warps of a CTA that wait at the same position for
+// the same thing, then what is known of each thing: who has arrived, who is missing and where those are.
 #include "Emulator/Exec/Scheduler.h"
 
 #include <cstdarg>

@@ -1,4 +1,4 @@
-// Global memory of a card.
+// Global memory of a GPU.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Emulator/Exec/GlobalMemory.h"
 #include "Emulator/Exec/Access.h"
@@ -19,7 +19,7 @@ using bundle::makeError;
 static constexpr uint64_t kGap = 64 << 10;
 static constexpr std::byte kPoison{0xcb};
 
-/// Addresses are never used twice within the process, whatever card they are on.
+/// Addresses are never used twice within the process, whatever GPU they are on.
 static uint64_t takeAddresses(uint64_t bytes) {
   static std::atomic<uint64_t> next{kGlobalBase};
   uint64_t whole = (bytes + kGap + kGap - 1) / kGap * kGap;

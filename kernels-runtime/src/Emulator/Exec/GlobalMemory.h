@@ -1,4 +1,4 @@
-// Global memory of a card.
+// Global memory of a GPU.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Allocations in a virtual address range of their own: never reused within a process, with gaps between, so that every

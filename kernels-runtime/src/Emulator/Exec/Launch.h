@@ -1,4 +1,4 @@
-// What a launch is asked to do, and what it tells.
+// What a launch is asked to do, and what it reports.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef WEFT_EMULATOR_EXEC_LAUNCH_H
 #define WEFT_EMULATOR_EXEC_LAUNCH_H
@@ -28,7 +28,7 @@ enum class AsyncTiming : uint8_t { Early, Random, Late };
 /// lowest first. Reverse: the same, highest first.
 enum class Interleaving : uint8_t { Random, DepthFirst, Reverse };
 
-/// Order in which CTAs (clusters) begin. No manual promises that of their numbers, which all cards follow.
+/// Order in which CTAs (clusters) begin. No manual promises that of their numbers, which all GPUs follow.
 enum class BeginOrder : uint8_t { Numbers, Reverse, Random };
 
 struct LaunchOptions {
@@ -60,7 +60,7 @@ struct LaunchSpec {
   LaunchOptions options;
 };
 
-/// One thing that a kernel does wrong (or that makes its result depend on luck). Equal ones of one place are one
+/// One thing that a kernel does wrong (or that makes its result depend on luck). Equal ones of one position are one
 /// finding with a count.
 struct Finding {
   std::string kind;   ///< A fixed word per kind: "shared-race", "barrier-divergence", "deadlock", ...

@@ -79,7 +79,7 @@ public:
   void progress() { ++progressCount; }
 
   // ---- Errors and findings.
-  /// Ends the launch with an error: place(), ": " and the message. `lane` 32: the warp.
+  /// Ends the launch with an error: position(), ": " and the message. `lane` 32: the warp.
   Outcome fault(Warp &warp, const Step &step, unsigned lane, const char *format, ...)
       __attribute__((format(printf, 5, 6)));
   bool hasFault() const { return bool(error); }

@@ -1,8 +1,8 @@
-// What a launch tells the sanitizer and the counters.
+// What a launch reports to the sanitizer and the counters.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Observers see events in the order in which they happen; the machine calls them through a list that is empty when
-// nobody looks, so each place costs one test. An observer changes nothing; it reports with Machine::find().
+// nobody looks, so each position costs one test. An observer changes nothing; it reports with Machine::find().
 #ifndef WEFT_EMULATOR_EXEC_OBSERVER_H
 #define WEFT_EMULATOR_EXEC_OBSERVER_H
 

@@ -117,7 +117,7 @@ void Scheduler::startCta(Cluster &cluster, Dim3 id, uint32_t rank, uint32_t sm) 
   cta.slot = slot;
   cta.sharedBytes = machine.entry.dynamicSharedOffset + spec.dynamicSharedBytes;
   cta.sharedStorage.resize(cta.sharedBytes + 1024);
-  // Alignment as on the card: dynamic shared memory begins at a multiple of 1024 if the offset does.
+  // Alignment as on the GPU: dynamic shared memory begins at a multiple of 1024 if the offset does.
   cta.shared = cta.sharedStorage.data();
   cta.shared += (1024 - reinterpret_cast<uintptr_t>(cta.shared) % 1024) % 1024;
   std::memset(cta.shared, kPoison, cta.sharedBytes);

@@ -66,7 +66,7 @@ static uint64_t uniformValue(const Warp &warp, Special special, unsigned compone
     return machine.now();
   case Special::ClockHi:
     return machine.now() >> 32;
-  // A step is taken as a cycle of the card's clock.
+  // A step is taken as a cycle of the GPU's clock.
   case Special::Globaltimer:
   case Special::GlobaltimerLo:
     return machine.now() * 1000 / machine.card.clockMhz;

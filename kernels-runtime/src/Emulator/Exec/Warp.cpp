@@ -1,8 +1,8 @@
 // Splits, their order, and the step loop.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// See docs/emulator.md, "Warps, divergence and progress". Of the splits that can run, the one whose place in the
-// program comes first runs, up to the place of the next one, where they merge.
+// See docs/emulator.md, "Warps, divergence and progress". Of the splits that can run, the one whose position in the
+// program comes first runs, up to the position of the next one, where they merge.
 #include "Emulator/Exec/Warp.h"
 #include "Emulator/Exec/Machine.h"
 
@@ -199,7 +199,7 @@ bool Warp::select() {
   return true;
 }
 
-/// Splits at one place become one; those whose arrival somewhere has been counted (parked) stay apart.
+/// Splits at one position become one; those whose arrival somewhere has been counted (parked) stay apart.
 void Warp::merge() {
   for (uint32_t i = 0; i + 1 < splits.size(); ++i) {
     Split &into = splits[i];
@@ -219,7 +219,7 @@ void Warp::merge() {
   }
 }
 
-/// The first place in the current activation where another split stands.
+/// The first position in the current activation where another split stands.
 uint32_t Warp::mergeLimit() const {
   if (isStarvedTurn)
     return ~0u;
@@ -418,7 +418,7 @@ uint64_t Warp::stateHash() const {
   return hash;
 }
 
-/// Runs the current split until another place in the warp's order is reached. Returns the steps that did not wait.
+/// Runs the current split until another position in the warp's order is reached. Returns the steps that did not wait.
 uint32_t Warp::execute(uint32_t budget, uint32_t limit, bool &isDone) {
   const Step *steps = splits[current].activation->code->steps.data();
   LaneMask lanesOf = splits[current].lanes;

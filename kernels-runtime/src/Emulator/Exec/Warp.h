@@ -115,7 +115,7 @@ public:
   /// The lanes of `mask` go back to the caller.
   void leave(LaneMask mask);
 
-  /// The host place of `bytes` of a thread's local memory, or of a parameter block (kParamBlockBit); null when out of
+  /// The host address of `bytes` of a thread's local memory, or of a parameter block (kParamBlockBit); null when out of
   /// bounds.
   std::byte *localPointer(unsigned lane, uint64_t address, uint32_t bytes);
 

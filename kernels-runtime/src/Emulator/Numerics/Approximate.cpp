@@ -31,7 +31,7 @@ static double divide(double a, double b, bool isFull) {
 }
 
 /// sin and cos of turns: the hardware divides by 2 pi with a product in f32, rounded towards zero, and looks at the
-/// first 25 binary places. Where a quadrant ends the result is a zero of the sign of what lies before it.
+/// first 25 binary digits. Where a quadrant ends the result is a zero of the sign of what lies before it.
 static double sineOrCosine(double x, bool isCosine) {
   if (!std::isfinite(x))
     return std::numeric_limits<double>::quiet_NaN();

@@ -3,11 +3,11 @@
 //
 // div.approx, div.full, rcp, rsqrt, sqrt, sin, cos, lg2, ex2 and tanh in their .approx forms. PTX bounds their errors
 // and fixes their values for special operands; the bits in between are the hardware's tables, which are not published.
-// Here results are computed in f64 and rounded to the type: within every documented bound, but NOT BIT EQUAL to a card.
+// Here results are computed in f64 and rounded to the type: within every documented bound, but NOT BIT EQUAL to a GPU.
 // Zeros, infinities, NaN and the signs and limits of the manual are exact.
 //
 // Measured on an H100 (2026-11-21): f16 and bf16 results are f32 ones cut, not rounded; division multiplies by the
-// reciprocal; sin and cos see x / (2 pi) as a product in f32, cut, with 25 binary places; tanh is x up to 2^-8 and 1
+// reciprocal; sin and cos see x / (2 pi) as a product in f32, cut, with 25 binary digits; tanh is x up to 2^-8 and 1
 // from 8 on; ex2 of halves is 1 below 2^-23. With that these shares of results on random operands are bit-equal: ex2 of
 // halves all, tanh of halves 99.9 %, div 88 %, rcp 87 %, sqrt 83 %, rsqrt 78 %, ex2 67 %, tanh 41 %, lg2 34 %, sin and
 // cos 19 %. The others differ by 1 or 2 units in the last place; sin and cos by 2^-21.5, lg2 by 2^-22.6 near 1, tanh

@@ -155,7 +155,7 @@ static uint64_t convertNan(const Conversion &conversion, uint64_t bits) {
   bool isMove = conversion.target == conversion.source && !conversion.toIntegral && !conversion.flushes;
   if (isMove)
     return lowBits(bits, bitWidth(conversion.source));
-  // .satfinite takes one place off what is not finite.
+  // .satfinite takes one unit off what is not finite.
   if (conversion.target == K::TF32 && conversion.rounding == Rounding::NearestAway)
     return (bits & 0xffffe000u) - (conversion.satFinite ? 0x2000 : 0);
   if (conversion.target == K::TF32)

@@ -33,7 +33,8 @@ double decode(const FloatFormat &format, uint32_t bits) {
   return bits & format.signBit() ? -value : value;
 }
 
-/// True if |value| is to be rounded away from zero, given how the dropped part compares with half a place.
+/// True if |value| is to be rounded away from zero, given how the dropped part compares with half a unit in the last
+/// place.
 static bool roundsAway(Rounding rounding, bool isNegative, bool isOdd, uint64_t dropped, uint64_t half) {
   switch (rounding) {
   case Rounding::NearestEven:
@@ -66,7 +67,7 @@ uint32_t encode(const FloatFormat &format, double value, Rounding rounding, bool
     uint64_t significand = (magnitude & ((uint64_t(1) << 52) - 1)) | (exponent == -1023 ? 0 : uint64_t(1) << 52);
     int smallest = 1 - format.bias();
     int drop = 52 - format.mantissaBits + (exponent < smallest ? smallest - exponent : 0);
-    // 62 places drop every bit of the significand and leave it below half a place.
+    // A shift by 62 drops every bit of the significand and leaves less than half a unit.
     drop = drop > 62 ? 62 : drop;
     uint64_t half = drop == 0 ? 1 : uint64_t(1) << (drop - 1);
     uint64_t dropped = drop == 0 ? 0 : significand & ((half << 1) - 1);
@@ -85,7 +86,7 @@ uint32_t encode(const FloatFormat &format, double value, Rounding rounding, bool
 }
 
 bool isTiny(const FloatFormat &format, double value, Rounding rounding) {
-  // With the precision of normal numbers the last one below the smallest normal, 2^e, is 2^e - 2^place.
+  // With the precision of normal numbers the last one below the smallest normal, 2^e, is 2^e - 2^position.
   int e = 1 - format.bias(), place = e - format.mantissaBits - 1;
   double magnitude = std::fabs(value), smallest = std::ldexp(1.0, e);
   if (rounding == Rounding::NearestEven || rounding == Rounding::NearestAway)

@@ -83,7 +83,7 @@ constexpr uint16_t kNanBF16 = 0x7fff;
 /// f32 bits to f16 bits, to nearest even.
 inline uint16_t halfFromFloatBits(uint32_t bits) {
   uint32_t magnitude = bits & 0x7fffffffu;
-  // Below 2^-14 an addition of 0.5 aligns the f16's last subnormal place with the f32's last place and rounds there.
+  // Below 2^-14 an addition of 0.5 aligns the last bit of an f16 subnormal with the f32's last bit and rounds there.
   uint32_t small = bitCast<uint32_t>(bitCast<float>(magnitude) + 0.5f) - 0x3f000000u;
   // Otherwise rebias; the carry of the rounding goes into the exponent, up to infinity.
   uint32_t normal = (magnitude + 0xc8000fffu + ((magnitude >> 13) & 1)) >> 13;

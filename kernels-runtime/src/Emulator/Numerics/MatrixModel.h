@@ -22,7 +22,7 @@
 //
 // Sources: Fasi, Higham, Mikaitis, Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ CS 7:e330, 2021 (V100,
 // T4, A100); Khattak, Mikaitis, "Accurate models of NVIDIA tensor cores", arXiv 2512.07004 (V100 to B200); Xie, Wang,
-// Yang, Yang, "MMA-Sim", arXiv 2511.10909 (Volta to Blackwell). Both of the latter report bit equality with cards on
+// Yang, Yang, "MMA-Sim", arXiv 2511.10909 (Volta to Blackwell). Both of the latter report bit equality with GPUs on
 // random data.
 #ifndef WEFT_EMULATOR_NUMERICS_MATRIXMODEL_H
 #define WEFT_EMULATOR_NUMERICS_MATRIXMODEL_H

@@ -49,7 +49,7 @@ struct Plan {
   const uint8_t *b;
 };
 
-/// The operands of a strip of eight columns, and the place for a row.
+/// The operands of a strip of eight columns, and the room for a row.
 struct Strip {
   Right right[kMaxMatrixDepth];
   Lanes special; ///< -1 where the column of B has a NaN or infinity.

@@ -300,7 +300,7 @@ static void bindTrap(Binder &b) {
 
 static Outcome runNothing(Warp &, const Step &, LaneMask) { return Outcome::Next; }
 
-/// Without a debugger a card ends the launch as well (seen on an H100).
+/// Without a debugger a GPU ends the launch as well (seen on an H100).
 static Outcome runBreakpoint(Warp &warp, const Step &step, LaneMask mask) {
   return warp.machine->fault(warp, step, unsigned(__builtin_ctz(mask)),
                              "the kernel has reached a breakpoint, and there is no debugger");

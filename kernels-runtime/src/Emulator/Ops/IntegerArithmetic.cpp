@@ -1,7 +1,7 @@
 // add, sub, mul, mad, div and their kin.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Arithmetic wraps. Where PTX leaves a result open, it is what cards give: division by zero has a quotient of all ones
+// Arithmetic wraps. Where PTX leaves a result open, it is what GPUs give: division by zero has a quotient of all ones
 // and leaves the dividend as remainder. Instructions with a carry are in IntegerCarry.cpp.
 #include "Emulator/Exec/Binder.h"
 #include "Emulator/Ops/IntegerCarry.h"

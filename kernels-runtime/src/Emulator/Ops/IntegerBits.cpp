@@ -25,7 +25,7 @@ struct CountOnes {
 struct CountLeadingZeros {
   template <typename T> static uint32_t apply(T a) { return leadingZeros(a); }
 };
-/// The place of the highest bit that differs from the sign; all ones when there is none.
+/// The index of the highest bit that differs from the sign; all ones when there is none.
 template <bool isShift> struct FindHighest {
   template <typename T> static uint32_t apply(T a) {
     using U = std::make_unsigned_t<T>;

@@ -29,7 +29,7 @@ struct MbarrierPayload {
 
 const MbarrierPayload &payloadOf(const Step &step) { return *static_cast<const MbarrierPayload *>(step.payload); }
 
-/// The places of the lanes' mbarriers. False: fault.
+/// The addresses of the lanes' mbarriers. False: fault.
 bool places(const MbarrierActor &actor, MbarrierPlace *found) {
   const MbarrierPayload &payload = payloadOf(*actor.step);
   uint64_t addresses[32];
@@ -145,7 +145,7 @@ Outcome runArrive(Warp &warp, const Step &step, LaneMask mask) {
 // Waits
 //===--------------------------------------------------------------------------------------------------------------===//
 
-/// Whether the phase that a lane asks for is complete; tells the observers.
+/// Whether the phase that a lane asks for is complete; the observers hear of it.
 bool test(const MbarrierActor &actor, const MbarrierPlace &place, const MbarrierObject &object) {
   const MbarrierPayload &payload = payloadOf(*actor.step);
   unsigned lane = actor.lane();

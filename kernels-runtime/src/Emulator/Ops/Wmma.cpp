@@ -4,9 +4,9 @@
 // The older warp-wide matrix instructions on f16, bf16, tf32 and 8-bit integers. PTX leaves it open which lane holds
 // what of a fragment, and a kernel must not depend on it. Here the 32-bit words of a matrix, with rows of A, columns of
 // B and rows of C and D one after the other, are dealt to the lanes in turn: word i is register i / 32 of lane i % 32.
-// Fragments with more registers than that hold the matrix several times, as f16 ones do on cards. The product is
+// Fragments with more registers than that hold the matrix several times, as f16 ones do on GPUs. The product is
 // mma.sync's. Memory is accessed element by element, so that counters of sectors and bank conflicts are not those of a
-// card.
+// GPU.
 
 #include "Emulator/Exec/Binder.h"
 #include "Emulator/Exec/Machine.h"

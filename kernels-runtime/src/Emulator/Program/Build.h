@@ -15,8 +15,8 @@ struct SyntheticSteps {
   RunFunction end = nullptr;  ///< `ret`: where the body ends without one.
 };
 
-/// `globals`, parallel to ptx::Module::variables, has the places of .global and .const variables, and receives those of
-/// .shared variables. `result.name` is kept. The error begins with "line:column: ".
+/// `globals`, parallel to ptx::Module::variables, has the addresses of .global and .const variables, and receives those
+/// of .shared variables. `result.name` is kept. The error begins with "line:column: ".
 Error buildModule(const ptx::Module &module, std::vector<Placement> &globals, const SyntheticSteps &synthetic,
                   ModuleCode &result);
 

@@ -61,7 +61,7 @@ void Builder::makeBlocks() {
     }
     ++result.blocks.back().count;
   }
-  if (count == 0) { // an empty body still has a place to begin
+  if (count == 0) { // an empty body still has a position to begin
     result.starts[0] = 0;
     result.blocks.push_back({0, 0, 0, false, true, true});
   }

@@ -1,7 +1,7 @@
 // Basic blocks and their priorities.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The control flow graph of a bound function, by its steps' flags. A block's priority is its place in a weak
+// The control flow graph of a bound function, by its steps' flags. A block's priority is its position in a weak
 // topological order (LoopOrder.h): of several splits of a warp, the one whose block has the least priority runs, so
 // that splits meet again early.
 #ifndef WEFT_EMULATOR_PROGRAM_CONTROLFLOW_H
@@ -28,8 +28,8 @@ struct ControlFlow {
   std::vector<uint32_t> starts; ///< By step, and one past the last: the block that begins there; ptx::kNone inside one.
   Graph graph;                  ///< Over blocks; the one behind first.
   std::vector<uint32_t> order;  ///< Blocks by priority; unreachable ones last.
-  /// By place in `order`: first place of the outermost loop around the block, and one past its last place; the block's
-  /// own when it is in no loop.
+  /// By position in `order`: first position of the outermost loop around the block, and one past its last position; the
+  /// block's own when it is in no loop.
   std::vector<uint32_t> loopBegin, loopEnd;
 };
 

@@ -14,7 +14,7 @@ using bundle::ErrorCode;
 
 namespace {
 
-/// More than any card has, and small enough that sums of offsets cannot overflow.
+/// More than any GPU has, and small enough that sums of offsets cannot overflow.
 constexpr uint64_t kMaxWindowBytes = 1 << 28;
 
 uint64_t alignTo(uint64_t offset, uint64_t alignment) { return (offset + alignment - 1) / alignment * alignment; }

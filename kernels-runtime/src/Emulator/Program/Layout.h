@@ -11,7 +11,7 @@
 
 namespace weft::emu {
 
-/// Places of the variables of one function.
+/// Offsets of the variables of one function.
 struct FunctionLayout {
   std::vector<Placement> locals, parameters, returns;
   uint32_t localBytes = 0;
@@ -30,7 +30,7 @@ struct ModuleLayout {
   std::vector<EntryLayout> entries;
 };
 
-/// `globals`, parallel to ptx::Module::variables, has the places of .global and .const variables; those of .shared
+/// `globals`, parallel to ptx::Module::variables, has the addresses of .global and .const variables; those of .shared
 /// variables are added. Errors: variables of more bytes than a window has, .local variables in module scope.
 Error layOut(const ptx::Module &module, std::vector<Placement> &globals, ModuleLayout &result);
 

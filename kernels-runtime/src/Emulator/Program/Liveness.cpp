@@ -26,7 +26,7 @@ struct Reference {
 
 /// Consecutive references of one register in one block.
 struct Cluster {
-  uint32_t block; ///< Its place in the order.
+  uint32_t block; ///< Its position in the order.
   const Reference *begin, *end;
 };
 
@@ -60,13 +60,13 @@ private:
   const ControlFlow &flow;
   const Boundary &boundary;
   Liveness &result;
-  std::vector<uint32_t> blockStart;   ///< Place of a block's first instruction, by its place in the order; and the end.
-  std::vector<uint32_t> blockOfPlace; ///< By place of an instruction.
-  std::vector<Reference> references;  ///< By register, then by place; reads before writes.
+  std::vector<uint32_t> blockStart;      ///< By block in the order: its first instruction's position; and the end.
+  std::vector<uint32_t> blockOfPlace;    ///< By position of an instruction.
+  std::vector<Reference> references;     ///< By register, then by position; reads before writes.
   std::vector<uint32_t> firstReference;  ///< By register, and the end.
   std::vector<bool> isResult;            ///< Results in registers: read where the body falls off its end.
   std::vector<bool> isHeld;              ///< Registers of asynchronous operations.
-  uint32_t heldFrom = kNone, heldTo = 0; ///< Places between which they may be in use.
+  uint32_t heldFrom = kNone, heldTo = 0; ///< Positions between which they may be in use.
   // One group.
   std::vector<uint64_t> gen, kill, liveIn, liveOut;
   std::vector<int32_t> pressure; ///< By point: difference to the point before.
@@ -78,7 +78,7 @@ uint32_t Analysis::weight(uint32_t reg) const {
   return width == 0 ? 0 : (width + 3) / 4;
 }
 
-/// Places of blocks and instructions in the order of priorities.
+/// Positions of blocks and instructions in the order of priorities.
 void Analysis::number() {
   uint32_t place = 0;
   for (uint32_t block : flow.order) {
@@ -124,8 +124,8 @@ void Analysis::collect() {
     isResult[reg] = true;
 }
 
-/// Which registers asynchronous operations use, and between which places: whole outermost loops, because an operation
-/// of one round may end in the next.
+/// Which registers asynchronous operations use, and between which positions: whole outermost loops, because an
+/// operation of one round may end in the next.
 void Analysis::collectHeld() {
   isHeld.assign(code.registerWidths.size(), false);
   forSteps([&](uint32_t place, const BoundStep &bound) {
@@ -201,7 +201,7 @@ void Analysis::addRange(uint32_t reg, const Cluster &cluster, bool isLiveAfter) 
       if (!isLive)
         to = i->place * 2;
       isLive = true;
-    } else if (!isLive) { // the value is lost, but it needs a place to go
+    } else if (!isLive) { // the value is lost, but it needs a register to go
       addSegment(reg, i->place * 2 + 1, i->place * 2 + 1);
     } else if (i->access == Access::Write) {
       addSegment(reg, i->place * 2 + 1, to);

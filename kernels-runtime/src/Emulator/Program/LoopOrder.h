@@ -26,7 +26,7 @@ struct Graph {
 struct LoopOrder {
   /// Nodes in order, beginning with node 0. Nodes that cannot be reached from it follow, in the order of their numbers.
   std::vector<uint32_t> order;
-  /// By node: its place in `order`.
+  /// By node: its position in `order`.
   std::vector<uint32_t> position;
   /// By node: header of the innermost loop around it (for a header: around its loop), or ptx::kNone.
   std::vector<uint32_t> parent;

@@ -30,7 +30,7 @@ using EndHeap = std::priority_queue<std::pair<uint32_t, uint32_t>, std::vector<s
 /// The slots of one class.
 struct Pool {
   MinHeap free;   ///< The least number first, so that the file stays compact.
-  EndHeap active; ///< Last place, slot.
+  EndHeap active; ///< Last position, slot.
   uint32_t count = 0;
 
   uint32_t take(const LiveHull &hull) {
@@ -66,7 +66,7 @@ SlotMap assignSlots(const std::vector<uint8_t> &widths, const Liveness &liveness
   });
   for (uint32_t reg : sorted)
     numbers[reg] = pools[classOf(widths[reg])].take(liveness.hulls[reg]);
-  for (uint8_t width : widths) // registers without a hull are never used, but have a place
+  for (uint8_t width : widths) // registers without a hull are never used, but have a slot
     pools[classOf(width)].count = std::max(pools[classOf(width)].count, 1u);
   uint64_t bases[kClasses], end = 0;
   for (unsigned i = 0; i < kClasses; ++i) {

@@ -13,7 +13,7 @@
 
 namespace weft::emu {
 
-/// Places of a register: the steps number `first` to `last`, counted along ControlFlow::order, use its slot.
+/// Positions of a register: the steps number `first` to `last`, counted along ControlFlow::order, use its slot.
 struct LiveHull {
   uint32_t first = ptx::kNone;
   uint32_t last = 0;

@@ -21,7 +21,7 @@ namespace weft::emu::ptx {
 /// An index that refers to nothing.
 constexpr uint32_t kNone = ~uint32_t(0);
 
-/// A place in the text; both count from 1, columns in bytes. Line 0 is no place.
+/// A position in the text; both count from 1, columns in bytes. Line 0 is no position.
 struct Location {
   uint32_t line = 0;
   uint32_t column = 0;
@@ -107,7 +107,7 @@ enum class Special : uint8_t {
   TotalSmemSize,
   AggrSmemSize,
   DynamicSmemSize,
-  ReservedSmemOffset, ///< %reserved_smem_offset_begin, _end, _cap and _<n>: all of them; Operand::value tells them
+  ReservedSmemOffset, ///< %reserved_smem_offset_begin, _end, _cap and _<n>: all of them; Operand::value says which
                       ///< apart.
   CurrentGraphExec,
   Envreg, ///< Operand::value is its number.

@@ -18,7 +18,7 @@ namespace weft::emu::ptx {
 
 /// Nesting of blocks, and of parentheses and prefixes in constants.
 constexpr unsigned kMaxDepth = 64;
-/// Bytes of one variable. What a card has is checked at launch.
+/// Bytes of one variable. What a GPU has is checked at launch.
 constexpr uint64_t kMaxVariableBytes = uint64_t(1) << 40;
 constexpr uint64_t kMaxAlignment = 1 << 16;
 

@@ -1,10 +1,10 @@
 // Blocks of rows by interval arithmetic on a kernel's accesses.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tiles in the order of rows: those that share their place along the first dimension that is cut, R, have consecutive
-// numbers, and make a block. Block b has d_R in [b t, b t + t - 1] and all of the other dimensions. An operand's
-// row-major place is the sum of its coordinates times their strides; where that is alpha d_R + rest, the block reads
-// from alpha t b + min(rest) to alpha t b + alpha (t - 1) + max(rest).
+// Tiles in the order of rows: those that share their position along the first dimension that is cut, R, have
+// consecutive numbers, and make a block. Block b has d_R in [b t, b t + t - 1] and all of the other dimensions. An
+// operand's row-major offset is the sum of its coordinates times their strides; where that is alpha d_R + rest, the
+// block reads from alpha t b + min(rest) to alpha t b + alpha (t - 1) + max(rest).
 #include "weft/Dialect/TileGraph/Analysis/RowBlocks.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "llvm/Support/MathExtras.h"
@@ -87,7 +87,7 @@ static std::optional<Places> findPlaces(AffineExpr expr, const Space &space) {
   return binary ? findPlaces(binary, space) : std::nullopt;
 }
 
-/// The row-major place in a tensor that a request asks for.
+/// The row-major offset in a tensor that a request asks for.
 static std::optional<Places> findPlace(const KernelRequest &request, RankedTensorType type, const Space &space) {
   std::optional<Places> sum = Places();
   int64_t stride = 1;
@@ -120,7 +120,7 @@ static SmallVector<int64_t> findRead(Value value, const KernelAccess &access, co
   return {step, all->low, last};
 }
 
-/// Whether a result lies at the places of the first one, dimension by dimension.
+/// Whether a result lies at the indices of the first one, dimension by dimension.
 static bool isAtDims(const std::optional<ResultPlace> &place, unsigned rank) {
   if (!place || place->size() != rank)
     return false;

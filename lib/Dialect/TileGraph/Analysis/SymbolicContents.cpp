@@ -226,7 +226,7 @@ std::optional<int64_t> identityOf(Monoid kind) {
 //===--- Index spaces ---===//
 
 /// Floats are followed where they hold integers: models cast extents to compute anchors and ratios. f32 holds those
-/// below 2^24 exactly, which is more than an extent that becomes a place on an axis has.
+/// below 2^24 exactly, which is more than an extent that becomes an index on an axis has.
 bool isFollowed(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   return type && type.hasStaticShape() && (isa<IntegerType, Float32Type, Float64Type>(type.getElementType())) &&
@@ -267,7 +267,7 @@ Contents forEachElement(Value result, llvm::function_ref<Element(ArrayRef<int64_
   return contents;
 }
 
-/// Element of an operand with `shape` and `contents` that broadcasts to place `index` of the result.
+/// Element of an operand with `shape` and `contents` that broadcasts to element `index` of the result.
 AffineExpr broadcastElement(ArrayRef<int64_t> index, ArrayRef<int64_t> shape, const Dims &contents) {
   SmallVector<int64_t> own(index.take_back(shape.size()));
   for (auto [i, extent] : llvm::zip_equal(own, shape))
@@ -410,7 +410,7 @@ Contents transposeContents(TransposeOp op, const Dims &input) {
   });
 }
 
-/// `map` has dimensions for the place and symbols for indices, which must be constant.
+/// `map` has dimensions for the index and symbols for indices, which must be constant.
 Contents gatherContents(GatherOp op, Operands inputs) {
   ArrayRef<int64_t> shape = shapeOf(op.getData());
   MLIRContext *context = op.getContext();

@@ -48,7 +48,7 @@ LogicalResult moveScatterBeforeTranspose(TransposeOp op, PatternRewriter &rewrit
   return success();
 }
 
-/// Updates that are transposed. Of updates that meet in one place the last one counts, or all in order: that order is
+/// Updates that are transposed. Of updates that meet in one element the last one counts, or all in order: that order is
 /// that of the dimensions which are no dimension of the data, and stays so if it is but one.
 static LogicalResult readTransposedUpdates(ScatterOp op, PatternRewriter &rewriter) {
   auto transpose = op.getUpdates().getDefiningOp<TransposeOp>();
@@ -73,7 +73,8 @@ static LogicalResult readTransposedUpdates(ScatterOp op, PatternRewriter &rewrit
   return success();
 }
 
-/// Places in `from` of each dimension of `op`'s result, by the extents alone; none where elements are moved otherwise.
+/// Positions in `from` of each dimension of `op`'s result, by the extents alone; none where elements are moved
+/// otherwise.
 static std::optional<SmallVector<int64_t>> findSources(Operation *op) {
   Value from = op->getOperand(0), to = op->getResult(0);
   Dims have = getDims(from.getType()), want = getDims(to.getType());

@@ -173,7 +173,7 @@ std::optional<AffineMap> PadOp::getOperandMap(unsigned operand) {
     exprs.push_back(getAffineDimExpr(d, context) - low);
   return AffineMap::get(exprs.size(), 0, exprs, context);
 }
-/// With interior padding no affine map says so, but elements stay in order and have one place each.
+/// With interior padding no affine map says so, but elements stay in order and have one index each.
 MappingType PadOp::getMappingType(unsigned operand) {
   return getOperandMap(operand) ? deriveMappingType(*this, operand) : MappingType::OneToOne;
 }

@@ -4,8 +4,8 @@
 //
 // exp(-inf - m) is 0 for a maximum m that is made safe (0 in place of -inf), sums and products of 0 are 0, and a state
 // is repaired by exp(m - safe(m)): 1, or 0 where m is still -inf, where all that was summed with exp(.. - m) is 0
-// anyway. What multiplies zeros counts as finite: a masked place contributes nothing, even beside a value that is not
-// finite.
+// anyway. What multiplies zeros counts as finite: a masked position contributes nothing, even beside a value that is
+// not finite.
 #include "weft/Dialect/TileGraph/IR/FoldMask.h"
 #include "weft/Dialect/TileGraph/IR/ScalarMath.h"
 #include "llvm/ADT/DenseMap.h"

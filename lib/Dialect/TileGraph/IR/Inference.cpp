@@ -25,7 +25,7 @@ static bool inLimits(ArrayRef<int64_t> values, int64_t least) {
   return llvm::all_of(values, [&](int64_t v) { return v >= least && v <= attributeLimit; });
 }
 
-//===-- Pointwise
+//===-- Elementwise
 //--------------------------------------------------------------------------------------------------===//
 
 Type sameElement(OptLoc location, ValueRange operands) {

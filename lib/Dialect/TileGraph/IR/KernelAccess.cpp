@@ -144,7 +144,7 @@ public:
           for (const auto &coordinates : it->second)
             if (!llvm::all_of(at, [](AffineExpr place) { return bool(place); }))
               tie(own, request.coordinates, coordinates, isWhole, at, taken);
-    // What no value ties goes in step with the dimension at its place, or has one place.
+    // What no value ties goes in step with the dimension at its position, or has one index.
     for (auto [d, place] : llvm::enumerate(at)) {
       AffineExpr extent = own.dims[d].extent;
       if (!place && own.resultRank == space.resultRank && !taken.test(d) && isEqual(extent, space.dims[d].extent))
@@ -156,8 +156,8 @@ public:
   }
 
 private:
-  /// A value that is wanted at `mine` and at `others`: dimensions at the same place of it are one. They must be as long
-  /// as each other: a part of a dimension is none.
+  /// A value that is wanted at `mine` and at `others`: dimensions at the same position of it are one. They must be as
+  /// long as each other: a part of a dimension is none.
   void tie(const KernelAccess &own, ArrayRef<AffineExpr> mine, ArrayRef<AffineExpr> others, bool isWhole,
            ResultPlace &at, llvm::SmallBitVector &taken) const {
     SmallVector<std::pair<unsigned, unsigned>> pairs;
@@ -363,10 +363,10 @@ private:
   bool entersFolds, isExact;
   llvm::DenseMap<size_t, SmallVector<unsigned, 1>> known;
   llvm::DenseMap<std::pair<Operation *, unsigned>, unsigned> reduced;
-  llvm::DenseMap<Operation *, AffineExpr> partOf; ///< The place of a fold's result along its dimension of parts.
+  llvm::DenseMap<Operation *, AffineExpr> partOf; ///< The index of a fold's result along its dimension of parts.
 };
 
-/// Dimensions of the space that two requests of one value put at the same place of it.
+/// Dimensions of the space that two requests of one value put at the same index of it.
 class Alignment {
 public:
   explicit Alignment(KernelAccess &access)
@@ -512,7 +512,7 @@ static AffineExpr asParsed(AffineExpr e) {
   return sum;
 }
 
-/// The place as a map from the domain; a symbol for each coordinate that depends on data.
+/// The index as a map from the domain; a symbol for each coordinate that depends on data.
 static AffineMap getMap(const KernelRequest &request, unsigned numDims, MLIRContext *context) {
   SmallVector<AffineExpr> places;
   unsigned numSymbols = 0;

@@ -1,4 +1,4 @@
-// Pointwise ops: generated definitions and `tg.cast`. Their scalar functions are in ScalarMath*.cpp.
+// Elementwise ops: generated definitions and `tg.cast`. Their scalar functions are in ScalarMath*.cpp.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 

@@ -9,7 +9,7 @@
 
 namespace weft::tg::detail {
 
-/// Builds at one place. Constants take the type of the value they go with.
+/// Builds at one position. Constants take the type of the value they go with.
 struct ScalarEmitter {
   mlir::OpBuilder &builder;
   mlir::Location loc;

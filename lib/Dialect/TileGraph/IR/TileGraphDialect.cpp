@@ -169,14 +169,14 @@ static bool arePowersOfTwo(ArrayRef<int64_t> values) {
 /// Whether every entry is a power of two, or whole columns of a matrix instruction.
 static bool areTiles(ArrayRef<int64_t> tile, Engine engine) {
   constexpr int64_t columns = 8;
-  int64_t behind = 1; // Places of this dimension and those behind it.
+  int64_t behind = 1; // Elements of this dimension and those behind it.
   return llvm::all_of(llvm::reverse(tile), [&](int64_t extent) {
     behind = extent * behind % columns;
     return arePowersOfTwo(extent) || (extent > 0 && behind == 0 && engine != Engine::Simt);
   });
 }
 
-/// Beside the longest step of wgmma others take any number of places: each is a product of its own.
+/// Beside the longest step of wgmma others take any number of elements: each is a product of its own.
 static bool areSteps(ArrayRef<int64_t> stream, Engine engine) {
   if (engine != Engine::Wgmma || stream.empty())
     return arePowersOfTwo(stream);

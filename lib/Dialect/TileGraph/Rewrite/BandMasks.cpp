@@ -1,11 +1,11 @@
-// weft-band-masks: masks of softmax that keep a band of places become comparisons of places.
+// weft-band-masks: masks of softmax that keep a band of positions become comparisons of positions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An exporter's mask is a number v far below wherever a function of places and extents says so (MaskConditions.h), or a
-// constant that keeps a band. Where row i keeps lo(i) <= j <= hi(i), the masked scores are select(lo(i) <= j <= hi(i),
-// scores, v), every element the same, of which kernels take the bounds of their loops. What changes along the stream is
-// on the side of j, so that it is computed in the fold. For v = -inf that is all. A finite v is taken as -inf where
-// that changes no weight, which is proved, tested by each run (MaskGuards.h), or granted by the licence.
+// An exporter's mask is a number v far below wherever a function of positions and extents says so (MaskConditions.h),
+// or a constant that keeps a band. Where row i keeps lo(i) <= j <= hi(i), the masked scores are select(lo(i) <= j <=
+// hi(i), scores, v), every element the same, of which kernels take the bounds of their loops. What changes along the
+// stream is on the side of j, so that it is computed in the fold. For v = -inf that is all. A finite v is taken as -inf
+// where that changes no weight, which is proved, tested by each run (MaskGuards.h), or granted by the licence.
 #include "MaskGuards.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
@@ -159,7 +159,7 @@ private:
     return g.reshape(g.op<ExtentsOp>(getSymbolMap({expr}, expr.getContext())), {});
   }
 
-  /// `place` moved by what is in memory, a number for all rows and places.
+  /// `place` moved by what is in memory, a number for all rows and positions.
   static Value addData(GraphBuilder &g, Value place, const DataTerm &term, int64_t sign, unsigned rank) {
     Dims line(rank, g.builder.getAffineConstantExpr(1));
     for (auto [at, extent] : llvm::zip_equal(term.at, getDims(term.value.getType())))
@@ -172,7 +172,7 @@ private:
     return factor > 0 ? g.op<AddOp>(place, number) : g.op<SubOp>(place, number);
   }
 
-  /// `form` >= 0 as a comparison of the stream's place, moved, with the row's.
+  /// `form` >= 0 as a comparison of the stream's position, moved, with the row's.
   static Value compare(GraphBuilder &g, const PlaceForm &form, ArrayRef<AffineExpr> dims) {
     unsigned rank = dims.size(), first = rank >= 2 ? rank - 2 : 0;
     for (unsigned d = rank; d-- > 0;)
@@ -213,8 +213,8 @@ private:
     return condition;
   }
 
-  /// Where the mask stays, the fold need not read it, place by place: what it adds is a choice by its forms between its
-  /// number and what is left, often of one number a place.
+  /// Where the mask stays, the fold need not read it, element by element: what it adds is a choice by its forms between
+  /// its number and what is left, often of one number a position.
   static void compareMask(const MaskConditions &mask, Operation *op, ArrayRef<AffineExpr> dims, GraphBuilder g) {
     auto sum = dyn_cast<AddOp>(op);
     if (!sum || !mask.isChoice)
@@ -234,8 +234,8 @@ private:
     }
   }
 
-  /// The masked scores, from comparisons of places. Where those may hold everywhere, by a test, the mask stays beside
-  /// them.
+  /// The masked scores, from comparisons of positions. Where those may hold everywhere, by a test, the mask stays
+  /// beside them.
   void build(const MaskConditions &mask, Operation *op, ArrayRef<AffineExpr> dims, GraphBuilder g, bool isTested) {
     Value condition = compareAll(g, mask.forms, dims), old = op->getResult(0);
     Type element = GraphBuilder::elementOf(old);

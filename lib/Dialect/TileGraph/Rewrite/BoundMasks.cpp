@@ -1,7 +1,7 @@
 // weft-bound-masks: where a mask of a fold keeps anything, computed from the data that it compares.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A mask keeps place j of row i where x[i] ~ y[j], ~ one of =, <=, <, >=, > of integers: document ids, segment
+// A mask keeps position j of row i where x[i] ~ y[j], ~ one of =, <=, <, >=, > of integers: document ids, segment
 // ids, positions that are data. Let a block be G rows, lo and hi the least and greatest x in it. Then nothing of the
 // block is kept unless y[j] >= lo and y[j] <= hi (or the one of both that ~ asks for). With first and last the least
 // and greatest such j, "first <= j <= last" is implied by the mask, whatever the ids are; where documents follow each
@@ -26,7 +26,7 @@ namespace {
 
 /// The rows that share bounds, at most.
 constexpr int64_t mostRows = 64, leastRows = 8;
-/// Behind all places of a fold whose number is symbolic: more than any kernel goes through.
+/// Behind all positions of a fold whose number is symbolic: more than any kernel goes through.
 constexpr int64_t manyPlaces = int64_t(1) << 30;
 
 bool isNegInf(Value value) {
@@ -95,7 +95,7 @@ bool keepsDimsFrom(Operation *op, int64_t axis) {
   return true;
 }
 
-/// Whether an integer is made of places and extents alone: the analysis of affine masks sees it.
+/// Whether an integer is made of positions and extents alone: the analysis of affine masks sees it.
 bool isIndex(Value value, unsigned depth = 8) {
   Operation *op = value.getDefiningOp();
   if (!op || depth == 0)
@@ -106,8 +106,8 @@ bool isIndex(Value value, unsigned depth = 8) {
          llvm::all_of(op->getOperands(), [&](Value operand) { return isIndex(operand, depth - 1); });
 }
 
-/// Whether `value` is the stream's place (dimension `axis` from the last), moved by places, extents and numbers from
-/// memory of which all rows have one: kernels read those.
+/// Whether `value` is the stream's position (dimension `axis` from the last), moved by positions, extents and numbers
+/// from memory of which all rows have one: kernels read those.
 bool isMovedPlace(Value value, int64_t axis, unsigned depth = 8) {
   Operation *op = value.getDefiningOp();
   return isIndex(value) ||
@@ -295,7 +295,7 @@ Value MaskBounds::ofRows(GraphBuilder &b, Value table) {
   return b.op<SliceOp>(getTensorType(whole, element), repeated, offsets, strides);
 }
 
-/// What y must be to the extremes of x in a block, for any of its rows to keep the place.
+/// What y must be to the extremes of x in a block, for any of its rows to keep the position.
 SmallVector<Comparison> MaskBounds::findLimits(GraphBuilder &b) {
   SmallVector<Comparison> limits;
   for (const Comparison &comparison : comparisons) {

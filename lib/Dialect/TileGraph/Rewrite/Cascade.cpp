@@ -231,7 +231,7 @@ bool Cascade::hasGuard(const Owner &owner) const {
 int Cascade::stateOf(const Owner &owner, const Term &term, unsigned power) {
   bool isReduce = isa<ReduceOp>(owner.op);
   if (isReduce && power == 0 && term.factors.empty())
-    return 0; // The number of places.
+    return 0; // The number of elements.
   if (isReduce && power == 1 && term.power == 2 && term.factors.empty() && isDeviation(term.difference))
     return -1; // Deviations from the mean so far.
   for (auto [i, state] : llvm::enumerate(states))

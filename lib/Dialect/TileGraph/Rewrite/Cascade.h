@@ -33,9 +33,9 @@ public:
   FoldOp build(mlir::OpBuilder &builder, bool withResults);
 
 private:
-  /// What one state holds: an extreme so far, a sum so far, or the number of places so far.
+  /// What one state holds: an extreme so far, a sum so far, or the number of elements so far.
   struct State {
-    mlir::Operation *owner = nullptr; ///< The reduction; null: the number of places.
+    mlir::Operation *owner = nullptr; ///< The reduction; null: the number of elements.
     Monoid kind = Monoid::Add;
     mlir::Type type;
     mlir::Value whole; ///< What is reduced, as it is; null: difference^power * factors.

@@ -10,7 +10,7 @@
 // proof.
 //
 // A maximum of -inf so far (a row masked up to here) is replaced by 0 where it is subtracted: exp(-inf - 0) = 0 is what
-// such places contribute, while -inf - -inf would be NaN. A row that stays masked ends as 0 / 0 = NaN, as without the
+// such elements contribute, while -inf - -inf would be NaN. A row that stays masked ends as 0 / 0 = NaN, as without the
 // fold.
 #include "Cascade.h"
 #include "mlir/IR/Dominance.h"

@@ -14,7 +14,7 @@ namespace weft::tg {
 
 //===-- One step's part of a state --------------------------------------------------------------------------------===//
 
-/// 1 at every place of the stream, and extent 1 beside.
+/// 1 at every element of the stream, and extent 1 beside.
 Value Cascade::buildOnes(GraphBuilder &b, Type element) {
   Dims dims(GraphBuilder::rankOf(streamed), b.builder.getAffineConstantExpr(1));
   dims[axis] = getDim(streamed.getType(), axis);

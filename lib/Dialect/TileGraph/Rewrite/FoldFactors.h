@@ -15,9 +15,9 @@ namespace weft::tg {
 /// What stands for the results of reductions, and for what is computed from them, in a clone.
 using StateValues = llvm::DenseMap<mlir::Value, mlir::Value>;
 
-/// Pointwise ops and reductions between the streamed operand and what is computed before the fold. `axis` is the
+/// Elementwise ops and reductions between the streamed operand and what is computed before the fold. `axis` is the
 /// streamed dimension counted from the last one (-1), as broadcasting aligns, `extent` its extent: reductions of
-/// another number of places are values like others.
+/// another number of elements are values like others.
 class StreamTree {
 public:
   StreamTree(int64_t axis, mlir::AffineExpr extent, const FoldGuards &guards)

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The indices are the payload of a maximum. Taken of c, which depends on no reduction, they no longer wait for the
-// reductions in f, and f is computed for k places instead of all (the probabilities of the k best experts: k
+// reductions in f, and f is computed for k elements instead of all (the probabilities of the k best experts: k
 // divisions). Where rounding makes different c into equal f(c), the indices are those of c's order; where all f(c) are
 // NaN (a row that is masked as a whole), they are those of c.
 #include "Cascade.h"

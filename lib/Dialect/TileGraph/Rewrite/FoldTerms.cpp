@@ -208,8 +208,8 @@ Operation *Separator::findQuotient(Value value) const {
 }
 
 /// Whether `select` is is_nan(x) ? 0 : x of x = e / sum(e), perhaps rounded, as exporters guard rows that are masked as
-/// a whole. There x is NaN at one place of a row exactly if it is so at all: e is in [0, 1], so the sum is NaN if an e
-/// is.
+/// a whole. There x is NaN at one element of a row exactly if it is so at all: e is in [0, 1], so the sum is NaN if an
+/// e is.
 static DivOp findGuardedQuotient(const StreamTree &tree, SelectOp select) {
   auto isNan = select.getCondition().getDefiningOp<IsNanOp>();
   if (!isNan || !tree.holds(FoldGuard::NanOfItself, isNan.getInput() == select.getOnFalse()) ||

@@ -101,7 +101,7 @@ static AffineExpr getArithmeticForm(Operation *op, ArrayRef<AffineExpr> at, Data
 
 AffineExpr getIndexForm(Value value, ArrayRef<AffineExpr> at, DataForm data, unsigned depth) {
   auto type = dyn_cast<IntegerType>(GraphBuilder::elementOf(value));
-  if (!type || type.getWidth() < 32 || depth == 0) // Places fit every type that a mask is made in.
+  if (!type || type.getWidth() < 32 || depth == 0) // Indices fit every type that a mask is made in.
     return {};
   Operation *op = value.getDefiningOp();
   AffineExpr form;

@@ -1,4 +1,4 @@
-// Integers that are functions of places and extents alone.
+// Integers that are functions of indices and extents alone.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef WEFT_LIB_DIALECT_TILEGRAPH_REWRITE_INDEXFORMS_H
 #define WEFT_LIB_DIALECT_TILEGRAPH_REWRITE_INDEXFORMS_H
@@ -9,13 +9,13 @@ namespace weft::tg {
 
 using Places = llvm::SmallVector<mlir::AffineExpr>;
 
-/// The places of operand `i` of a pointwise op that is asked for at `at`.
+/// The indices of operand `i` of an elementwise op that is asked for at `at`.
 Places getOperandPlaces(mlir::Operation *op, unsigned i, llvm::ArrayRef<mlir::AffineExpr> at);
-/// The places of the operand of a transposition, broadcast, slice or reshape that is asked for at `at`; none of other
+/// The indices of the operand of a transposition, broadcast, slice or reshape that is asked for at `at`; none of other
 /// ops, and of reshapes that take dimensions apart.
 std::optional<Places> getViewedPlaces(mlir::Operation *op, llvm::ArrayRef<mlir::AffineExpr> at);
 
-/// What stands for integers at these places that depend on data; null if nothing does.
+/// What stands for integers at these indices that depend on data; null if nothing does.
 using DataForm = llvm::function_ref<mlir::AffineExpr(mlir::Value, llvm::ArrayRef<mlir::AffineExpr>)>;
 /// The integer that `value` is at `at`, over the dimensions of `at`, the module's symbols and what `data` says; null if
 /// there is none.
@@ -43,7 +43,7 @@ public:
   explicit SymbolFacts(mlir::Operation *op);
   /// Whether `expr`, without dimensions, is at least 0 in every run.
   bool isNonNegative(mlir::AffineExpr expr) const;
-  /// The same for every place of a tensor of extents `dims`.
+  /// The same for every element of a tensor of extents `dims`.
   bool isNonNegative(const PlaceForm &form, llvm::ArrayRef<mlir::AffineExpr> dims) const;
   /// Whether `index`, linear in places of a tensor of extents `dims`, is in [0, extent) at all of them.
   bool isInside(mlir::AffineExpr index, mlir::AffineExpr extent, llvm::ArrayRef<mlir::AffineExpr> dims) const;
@@ -55,8 +55,8 @@ private:
   llvm::SmallVector<mlir::AffineExpr> facts; ///< Each at least 0.
 };
 
-/// The places of the data of a gather that is asked for at `at`, dimensions of a tensor of extents `dims`: where its
-/// indices are functions of places and extents that are in bounds in every run, so that none wraps or is clamped. Else
+/// The indices of the data of a gather that is asked for at `at`, dimensions of a tensor of extents `dims`: where its
+/// indices are functions of indices and extents that are in bounds in every run, so that none wraps or is clamped. Else
 /// none.
 std::optional<Places> getGatheredPlaces(GatherOp op, llvm::ArrayRef<mlir::AffineExpr> at,
                                         llvm::ArrayRef<mlir::AffineExpr> dims, const SymbolFacts &facts);

@@ -37,7 +37,7 @@ bool isScalar(Value value) { return getConstant(getNumElements(value.getType()))
 struct Quantised {
   Value ints;  ///< Of 8 bits, in the shape of the whole.
   Value zero;  ///< One element of the same type; null: 0.
-  Value scale; ///< Null: 1. One element, or one for each place along `axis`.
+  Value scale; ///< Null: 1. One element, or one for each element along `axis`.
   int64_t axis = -1;
 };
 

@@ -1,8 +1,8 @@
 // --weft-join-rows: norms of parts that are concatenated become the norm of the concatenation.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// concat(f(a1, w1), f(a2, w2)) = f(concat(a1, a2), concat(w1, w2)) for pointwise f, for reductions over other axes, and
-// for what is made of both. Each row is computed as before. What stays in front of the concatenation is what the
+// concat(f(a1, w1), f(a2, w2)) = f(concat(a1, a2), concat(w1, w2)) for elementwise f, for reductions over other axes,
+// and for what is made of both. Each row is computed as before. What stays in front of the concatenation is what the
 // reductions read, in the type that it has in memory: an epilogue of a product stays its epilogue.
 #include "GraphBuilder.h"
 #include "mlir/IR/PatternMatch.h"
@@ -44,7 +44,7 @@ public:
   }
 
 private:
-  /// The dimension of `value` that is concatenated; negative where it has none (it is read by all places).
+  /// The dimension of `value` that is concatenated; negative where it has none (it is read by all elements).
   int64_t axisOf(Value value) const { return GraphBuilder::rankOf(value) - 1 - behindAxis; }
   bool hasAxis(Value value, Value part) const {
     int64_t at = axisOf(value);
@@ -181,7 +181,7 @@ Value Join::joinLeaf(const Values &values) {
       whole.push_back(value);
       continue;
     }
-    Dims dims = getDims(value.getType()); // The same for all places of the part.
+    Dims dims = getDims(value.getType()); // The same for all elements of the part.
     if (int64_t missing = behindAxis + 1 - int64_t(dims.size()); missing > 0)
       dims.insert(dims.begin(), missing, builder.getAffineConstantExpr(1));
     dims[int64_t(dims.size()) - 1 - behindAxis] = getDim(part.getType(), axisOf(part));

@@ -3,8 +3,8 @@
 //
 // Exporters spell a mask in many ways: Where of a comparison of Range, Trilu of ones or of the number itself, a number
 // times booleans, (1 - booleans) times a number, a sum or a choice of several. All of them are a number far below where
-// a condition fails. What of the condition compares functions of places (IndexForms.h), or is a constant band, is taken
-// out as a form; what is left of the value, where the forms hold, is often 0.
+// a condition fails. What of the condition compares functions of indices (IndexForms.h), or is a constant band, is
+// taken out as a form; what is left of the value, where the forms hold, is often 0.
 #include "MaskConditions.h"
 #include <cmath>
 
@@ -59,7 +59,7 @@ void MaskReader::undo() {
   made.clear();
 }
 
-/// Lengths of sequences and the like: one integer from memory for all rows and places of the stream.
+/// Lengths of sequences and the like: one integer from memory for all rows and positions of the stream.
 AffineExpr MaskReader::addData(Value value, ArrayRef<AffineExpr> at) {
   int64_t last = -1;
   for (auto [place, extent] : llvm::zip_equal(at, getDims(value.getType()))) {
@@ -112,7 +112,7 @@ bool MaskReader::addTable(const std::optional<Table> &table, ArrayRef<AffineExpr
   return true;
 }
 
-/// Captures the comparison (its opposite, unless it `holds`) of two functions of places.
+/// Captures the comparison (its opposite, unless it `holds`) of two functions of indices.
 bool MaskReader::addComparison(CmpOp op, bool holds, ArrayRef<AffineExpr> at) {
   using P = CmpPredicate;
   auto formOf = [&](unsigned i) {
@@ -138,7 +138,7 @@ bool MaskReader::addComparison(CmpOp op, bool holds, ArrayRef<AffineExpr> at) {
   return predicate == (holds ? P::Eq : P::Ne) && addForm(lhs - rhs) && addForm(rhs - lhs);
 }
 
-/// The places of what `op` moves; exporters slice a stored table with run-time offsets, which is a gather.
+/// The indices of what `op` moves; exporters slice a stored table with run-time offsets, which is a gather.
 std::optional<Places> MaskReader::findPlaces(Operation *op, ArrayRef<AffineExpr> at) const {
   if (auto gather = dyn_cast_or_null<GatherOp>(op))
     return getGatheredPlaces(gather, at, dims, facts);
@@ -250,7 +250,7 @@ Value MaskReader::readCondition(Value condition, bool holds, ArrayRef<AffineExpr
   return isTaken || addTable(tables.readBooleans(condition, holds), at) ? Value() : condition;
 }
 
-/// The places of `value`, which is broadcast to a tensor that is asked for at `at`.
+/// The indices of `value`, which is broadcast to a tensor that is asked for at `at`.
 static Places alignPlaces(Value value, ArrayRef<AffineExpr> at) {
   Dims dims = getDims(value.getType());
   Places places;
@@ -277,7 +277,7 @@ Value MaskReader::readSelect(SelectOp op, ArrayRef<AffineExpr> at, unsigned dept
   bool isMasked = found.forms.size() > before;
   before = found.forms.size();
   Value value = readNumber(op->getOperand(kept), getOperandPlaces(op, kept, at), depth - 1);
-  // Where data mask a place that forms of the other operand mask as well, it is this number.
+  // Where data mask a position that forms of the other operand mask as well, it is this number.
   if (isMasked || (condition && found.forms.size() > before))
     found.masked = std::max(found.masked, yes ? *yes : *no);
   if (!condition)

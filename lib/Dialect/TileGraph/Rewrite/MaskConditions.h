@@ -1,4 +1,4 @@
-// Where numbers that are added to scores, or take their place, mask them: as functions of places.
+// Where numbers that are added to scores, or take their place, mask them: as functions of indices.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef WEFT_LIB_DIALECT_TILEGRAPH_REWRITE_MASKCONDITIONS_H
 #define WEFT_LIB_DIALECT_TILEGRAPH_REWRITE_MASKCONDITIONS_H
@@ -9,21 +9,21 @@
 
 namespace weft::tg {
 
-/// A part of a mask that no form says: a number that is added, or a condition for a place to be kept, or masked.
+/// A part of a mask that no form says: a number that is added, or a condition for a position to be kept, or masked.
 struct MaskTerm {
   enum class Kind { Number, Kept, Masked } kind;
   mlir::Value value;
   Places at;
 };
 
-/// The conditions of places that a mask implies.
+/// The conditions of positions that a mask implies.
 struct MaskConditions {
-  llvm::SmallVector<PlaceForm> forms; ///< Each is at least 0 wherever a place is kept.
+  llvm::SmallVector<PlaceForm> forms; ///< Each is at least 0 wherever a position is kept.
   /// What the value is where they all hold; null: a number far below everywhere.
   mlir::Value rest;
   llvm::SmallVector<MaskTerm> terms;                        ///< Of `rest`, but for numbers where those mask.
   double largest = std::numeric_limits<double>::infinity(); ///< That the types of the sum can tell from infinity.
-  double masked = -std::numeric_limits<double>::infinity(); ///< What masked places are, at most.
+  double masked = -std::numeric_limits<double>::infinity(); ///< What masked positions are, at most.
   std::optional<int64_t> emptyRow;                          ///< Of a constant: a row that keeps nothing.
   bool isTable = false;                                     ///< A tensor of numbers is read otherwise.
   /// What is added to scores is a choice of `rest` where the forms hold, exactly `masked` elsewhere: nothing but
@@ -32,7 +32,7 @@ struct MaskConditions {
   std::string refused; ///< Why a constant is not understood.
 };
 
-/// Reads values over the places of the masked scores, whose last dimension the softmax runs along.
+/// Reads values over the indices of the masked scores, whose last dimension the softmax runs along.
 class MaskReader {
 public:
   MaskReader(Tables &tables, const SymbolFacts &facts, mlir::OpBuilder builder, llvm::ArrayRef<mlir::AffineExpr> dims)
@@ -65,7 +65,7 @@ private:
   llvm::ArrayRef<mlir::AffineExpr> dims;
   llvm::SmallVector<mlir::Operation *> made;
   std::optional<double> chosen;     ///< The number of all choices so far.
-  llvm::SmallVector<DataTerm> data; ///< Number i is the dimension behind those of places, and i.
+  llvm::SmallVector<DataTerm> data; ///< Number i is the dimension behind those of indices, and i.
   MaskConditions found;
 };
 

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What a run tests is a condition for each sequence, or each head of one: with U = 0 where it holds and 2^30 elsewhere,
-// comparisons of places moved by U are those of the mask, or hold everywhere. So where the test fails nothing is
+// comparisons of positions moved by U are those of the mask, or hold everywhere. So where the test fails nothing is
 // changed and no step left out. The tests are
-//   that a row keeps a place beside what data mask (padding): one that all rows may keep, the first, is no padding; or
-//   no place is;
-//   that scores are small beside the mask's number: max|q| max|k|, times what makes scores of their products.
-// The former is the same for all layers and reads a mask of one number a place. The latter reads operands, and has to
-// save more than that takes.
+//   that a row keeps a position beside what data mask (padding): one that all rows may keep, the first, is no padding;
+//   or no position is; that scores are small beside the mask's number: max|q| max|k|, times what makes scores of their
+//   products.
+// The former is the same for all layers and reads a mask of one number a position. The latter reads operands, and has
+// to save more than that takes.
 #include "MaskGuards.h"
 #include "weft/Dialect/TileGraph/IR/KernelAccess.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -21,7 +21,7 @@ namespace weft::tg {
 static constexpr double infinity = std::numeric_limits<double>::infinity();
 /// exp of less is 0 in f32 and in f16; in f64.
 static constexpr double leastExponent = -104, leastExponent64 = -746;
-/// More than any place, and less than what an index may be.
+/// More than any position, and less than what an index may be.
 static constexpr int64_t everyPlace = int64_t(1) << 30;
 /// Sums and products round: a bound's share for that.
 static constexpr double rounding = 1.01;
@@ -152,7 +152,7 @@ std::string MaskGuard::sortTerms() {
   return scores.empty() ? "nothing is known of the scores" : "";
 }
 
-/// Whether every row of a tensor of extents `dims` keeps a place: a first and a last one that are inside, and in
+/// Whether every row of a tensor of extents `dims` keeps a position: a first and a last one that are inside, and in
 /// order.
 static bool keepsPlaces(ArrayRef<PlaceForm> forms, ArrayRef<AffineExpr> dims, const SymbolFacts &facts) {
   AffineExpr zero = getAffineConstantExpr(0, dims.front().getContext());
@@ -171,13 +171,13 @@ static bool keepsPlaces(ArrayRef<PlaceForm> forms, ArrayRef<AffineExpr> dims, co
       between.data.append(low.data);
       for (auto [a, b] : llvm::zip_equal(high.factors, low.factors))
         between.factors.push_back(a + b);
-      if (i + k > 0 && !facts.isNonNegative(between, dims)) // No row of no places keeps any.
+      if (i + k > 0 && !facts.isNonNegative(between, dims)) // No row of no positions keeps any.
         return false;
     }
   return true;
 }
 
-/// Each row keeps a place: by the forms, and by data if a run finds that of theirs.
+/// Each row keeps a position: by the forms, and by data if a run finds that of theirs.
 std::string MaskGuard::refuseRows(const SymbolFacts &facts) {
   isFirstKept = llvm::all_of(mask.forms, [&](PlaceForm form) {
     form.factors.back() = 0; // j = 0.
@@ -208,7 +208,7 @@ bool MaskGuard::canTest(const MaskTerm &term, std::optional<TestPrice> price) {
       elements *= double(estimateExtent(extent));
     bytes += elements * GraphBuilder::elementOf(operand).getIntOrFloatBitWidth() / 8;
   }
-  // A causal mask leaves out half of two products, of which an element takes 2 operations for each place.
+  // A causal mask leaves out half of two products, of which an element takes 2 operations for each position.
   return 2 * columns * countProducts(product) > 2 * price->kernel + bytes * price->byte;
 }
 
@@ -261,7 +261,7 @@ Value MaskGuard::toLine(GraphBuilder &g, Value value, ArrayRef<AffineExpr> at) c
   return g.reshape(value, line);
 }
 
-/// Whether data keep the first place, or all; and are nothing that could raise a score that the forms mask.
+/// Whether data keep the first position, or all; and are nothing that could raise a score that the forms mask.
 Value MaskGuard::buildKept(GraphBuilder &g, const MaskTerm &term) const {
   Type f32 = g.builder.getF32Type();
   Value zero = g.scalar(0, f32), value = term.value;

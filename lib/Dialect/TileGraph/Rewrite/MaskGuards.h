@@ -35,10 +35,11 @@ struct TestPrice {
 /// What was built of data alone, which is the same for all layers: by what it depends on.
 using BuiltGuards = std::map<std::vector<const void *>, mlir::Value>;
 
-/// Exporters' numbers, -65504 or -3.4e38, are not -inf: a row without any other place has equal weights, and scores
-/// that are far enough apart win over them. They count as -inf where the weights of masked places are 0 in both: exp(t
+/// Exporters' numbers, -65504 or -3.4e38, are not -inf: a row without any other position has equal weights, and scores
+/// that are far enough apart win over them. They count as -inf where the weights of masked positions are 0 in both:
+/// exp(t
 /// - m), t the masked score and m the row's greatest, is 0 in f32 for t - m < log(2^-150) = -103.98. Where the row
-/// keeps a place, m >= -S for scores of at most S in absolute value, and
+/// keeps a position, m >= -S for scores of at most S in absolute value, and
 ///   t - m <= (S + v) + S  for s + v,    t - m <= v + S  for select(kept, s, v).
 class MaskGuard {
 public:
@@ -50,7 +51,7 @@ public:
   std::string refuse(const SymbolFacts &facts, ScoreBounds &bounds, std::optional<TestPrice> price);
   /// Whether a run tests something.
   bool isTested() const { return !data.empty() || tested; }
-  /// 0 for each sequence (and head) whose masked places count as -inf, else more than there are places.
+  /// 0 for each sequence (and head) whose masked positions count as -inf, else more than there are positions.
   mlir::Value build(GraphBuilder g, BuiltGuards &built) const;
 
 private:
@@ -68,7 +69,7 @@ private:
   ReduceOp most;
   llvm::ArrayRef<mlir::AffineExpr> dims;
   llvm::SmallVector<MaskTerm> scores, data;
-  bool isFirstKept = false; ///< By all rows, unless data mask it; else each row keeps a place that may be any.
+  bool isFirstKept = false; ///< By all rows, unless data mask it; else each row keeps a position that may be any.
   ContractOp tested;        ///< Of which the greatest operands are tested against `limit`.
   double limit = 0;
 };

@@ -22,7 +22,7 @@ double largestOf(Value value) {
   return element ? toDouble(APFloat::getLargest(element.getFloatSemantics())) : std::numeric_limits<double>::infinity();
 }
 
-/// The first and the last place that row `i` keeps; first > last if there is none.
+/// The first and the last position that row `i` keeps; first > last if there is none.
 static std::pair<int64_t, int64_t> findEnds(ArrayRef<uint8_t> row) {
   int64_t first = 0, last = int64_t(row.size()) - 1;
   while (first <= last && !row[first])
@@ -32,7 +32,7 @@ static std::pair<int64_t, int64_t> findEnds(ArrayRef<uint8_t> row) {
   return {first, last};
 }
 
-/// The band and the empty row of `table`, whose places `keeps` has row by row.
+/// The band and the empty row of `table`, whose positions `keeps` has row by row.
 static void describe(Table &table, ArrayRef<uint8_t> keeps) {
   Band band;
   band.isSlanted = table.rows > 1;
@@ -72,7 +72,7 @@ std::optional<Table> Tables::readBooleans(Value condition, bool kept) {
   return it->second;
 }
 
-/// Rows and places of a mask whose other extents are 1; none of another form.
+/// Rows and positions of a mask whose other extents are 1; none of another form.
 std::optional<Table> Tables::readShape(RankedTensorType type) {
   if (!type.hasStaticShape() || type.getRank() < 1 || type.getNumElements() < 2 || type.getNumElements() > mostElements)
     return std::nullopt;

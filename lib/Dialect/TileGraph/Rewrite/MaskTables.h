@@ -21,7 +21,7 @@ struct Band {
   bool isSlanted = true;
 };
 
-/// What a constant keeps of each row, and the number that stands in the other places.
+/// What a constant keeps of each row, and the number that stands in the other positions.
 struct Table {
   int64_t rows = 1, places = 1;
   double masked = 0;
@@ -34,8 +34,8 @@ class Tables {
 public:
   /// `value` as numbers of 0 and one other, far below; none if it is not constant or not such.
   std::optional<Table> readNumbers(mlir::Value value);
-  /// `condition` as booleans, or as numbers that count as true where they are not 0, that are `kept` where a place is
-  /// kept.
+  /// `condition` as booleans, or as numbers that count as true where they are not 0, that are `kept` where a position
+  /// is kept.
   std::optional<Table> readBooleans(mlir::Value condition, bool kept);
 
 private:

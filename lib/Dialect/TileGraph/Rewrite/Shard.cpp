@@ -193,8 +193,8 @@ void Partition::placePart(Operation &op, const Split &split) {
   values.set(value, made, share, split.combiner);
 }
 
-/// The rows that are a rank's own, and zeros: an index is a place in the whole table, from which the first row of the
-/// rank's is taken.
+/// The rows that are a rank's own, and zeros: an index is a position in the whole table, from which the first row of
+/// the rank's is taken.
 void Partition::placeRows(GatherOp op, const Split &split) {
   GraphBuilder b{builder, op.getLoc()};
   Value data = values.get(op.getData(), split.operands[0], op.getLoc());

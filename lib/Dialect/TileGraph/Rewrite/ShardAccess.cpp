@@ -90,7 +90,7 @@ std::optional<ShardAccess> ShardAccess::get(Operation *op) {
             access.results = {{scatter.getDataMap()}};
             return true;
           })
-          .Case([&](ConcatOp concat) { // Along other dimensions than its own it reads each operand at the place.
+          .Case([&](ConcatOp concat) { // Along other dimensions than its own it reads each operand at the index.
             AffineMap identity = AffineMap::getMultiDimIdentityMap(access.extents.size(), op->getContext());
             access.operands.assign(op->getNumOperands(), {identity});
             access.results = {{identity}};

@@ -4,7 +4,7 @@
 // One rule for every op, from its access maps. A dimension k of the domain of extent E is split into n blocks of
 // L = E / n; block p is what rank p computes. A tensor of extents F is read (or written) at map(d); where
 //
-//     map(d + p L e_k) = map(d)                    each rank needs the same places: the tensor is whole,
+//     map(d + p L e_k) = map(d)                    each rank needs the same elements: the tensor is whole,
 //     map(d + p L e_k) = map(d) + p (F_j / n) e_j  rank p needs block p of dimension j, which is split,
 //
 // and block 0 stays inside of its block. What fits neither cannot be split along k. Results without k hold what a
@@ -34,7 +34,7 @@ struct Split {
   std::optional<int64_t> rows;
 };
 
-/// The op's places in its tensors. Gathers read their data at places that are known but for the indices' values.
+/// The op's indices in its tensors. Gathers read their data at indices that are known but for the indices' values.
 class ShardAccess {
 public:
   /// Of an op that has maps.

@@ -17,14 +17,14 @@ struct ShardValue {
   bool isChosen = false; ///< An argument that takes the share of its first reader.
   int64_t wanted = -1;   ///< Of a weight or an argument: its dimension.
   int firstRead = -1, lastRead = -1;
-  llvm::SmallVector<unsigned, 1> returned; ///< Its places among the results.
+  llvm::SmallVector<unsigned, 1> returned; ///< Its positions among the results.
 };
 
 /// An op.
 struct ShardNode {
   mlir::Operation *op = nullptr;
   llvm::SmallVector<unsigned, 3> operands,
-      results;         ///< Numbers of values; the operands' of each place, or all captured.
+      results;         ///< Numbers of values; the operands' of each position, or all captured.
   bool isWhole = true; ///< It has no maps.
   bool isView = false; ///< It moves no bytes itself.
   bool isSum = false;
@@ -42,7 +42,7 @@ struct ShardGraph {
   std::vector<ShardValue> values;
   std::vector<ShardNode> nodes;
   llvm::DenseMap<mlir::Value, unsigned> numbers;
-  /// By places among the results: the argument that a result goes on from, as a cache does; -1: none.
+  /// By positions among the results: the argument that a result goes on from, as a cache does; -1: none.
   llvm::SmallVector<int> continued;
 
   explicit ShardGraph(const LayoutProblem &problem);

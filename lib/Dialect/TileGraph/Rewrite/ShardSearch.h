@@ -33,7 +33,7 @@ struct LayoutRates {
   double capacity;                     ///< Bytes that a rank's weights may have; 0: any.
   LinkRates links;
 
-  /// Of a card, or of the CPU where it is null.
+  /// Of a GPU, or of the CPU where it is null.
   static LayoutRates get(const Device *device);
 };
 

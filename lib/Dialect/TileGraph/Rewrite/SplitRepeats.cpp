@@ -69,7 +69,7 @@ SmallVector<int64_t> dividePermutation(ArrayRef<int64_t> permutation, int64_t at
   return divided;
 }
 
-/// The dimension of an operand of pointwise `op` that is dimension `at` of the result; less than 0 if it has none.
+/// The dimension of an operand of elementwise `op` that is dimension `at` of the result; less than 0 if it has none.
 int64_t getPlace(Operation *op, Value operand, int64_t at) {
   return at - int64_t(getDims(op->getResult(0).getType()).size()) + int64_t(getDims(operand.getType()).size());
 }

@@ -22,7 +22,7 @@ namespace {
 
 using Axis = std::optional<unsigned>;
 
-/// Clones the ops of a fold's update for the places [begin, begin + count) of the stream.
+/// Clones the ops of a fold's update for the indices [begin, begin + count) of the stream.
 class StepCloner {
 public:
   StepCloner(OpBuilder &builder, FoldOp fold, int64_t begin, int64_t count)

@@ -55,7 +55,7 @@ static std::optional<LinearLayout> solveSource(const LinearLayout &from, const L
       return std::nullopt;
     Index index(4, 0);
     for (unsigned bit = 0; bit < dim.bits; ++bit) {
-      // Prefer the same place: it costs nothing. A lane of a renaming of registers must not choose registers.
+      // Prefer the same position: it costs nothing. A lane of a renaming of registers must not choose registers.
       bool isSame = bit < from.ins()[d].bits;
       index[d] = uint64_t(1) << bit;
       uint64_t base = to.basesOf(dim.name)[bit], start = isSame ? from.flattenIn(index) : 0;

@@ -260,8 +260,8 @@ private:
 
 } // namespace
 
-/// Loops of several places that are to be ordered; the others, and those that index every array (a batch), are
-/// outermost with single places.
+/// Loops of several iterations that are to be ordered; the others, and those that index every array (a batch), are
+/// outermost with single iterations.
 static std::vector<int32_t> splitLoops(const AffineGroup &group, std::vector<int32_t> &outer) {
   std::vector<int32_t> ordered;
   for (int32_t dim = 0; dim < int32_t(group.dims.size()); ++dim) {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A term of a launch's index is a digit (L / weight) % modulus of the CTA's number L, whatever grid it was written for;
-// in the chain's grid of units (rows) and places (columns) it is a digit of one of them, or of both where it lies
+// in the chain's grid of units (rows) and positions (columns) it is a digit of one of them, or of both where it lies
 // across the border. The linked tensor has no layout that both launches share, so it gets one: for each unit so many
 // rows of equal length, of which a block of the writer's has its part, a CTA its columns; the reader takes the rows of
 // its block, a step its columns.
@@ -230,7 +230,7 @@ static int64_t countLookups(const LaunchModel &launch) {
   return count;
 }
 
-/// Until the last CTA is done: places take CTAs in order, and one of the second part waits for its row of the first.
+/// Until the last CTA is done: positions take CTAs in order, and one of the second part waits for its row of the first.
 static double schedule(const ChainProblem &problem, const LaunchModel &launch, const TileOrder &order, int64_t places) {
   std::priority_queue<double, std::vector<double>, std::greater<>> free;
   std::vector<double> done(launch.stages[0].grid.rows, 0);

@@ -1,8 +1,8 @@
 // A launch through the L2, step by step.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The dispatcher hands the next block of the order to the first free place; places take turns in a tick. Deterministic:
-// the same numbers everywhere.
+// The dispatcher hands the next block of the order to the first free position; positions take turns in a tick.
+// Deterministic: the same numbers everywhere.
 #include "weft/Plan/Cost/Simulate.h"
 
 #include <algorithm>
@@ -47,10 +47,10 @@ public:
   bool run(std::string &error);
 
 private:
-  /// A place for a block on an SM.
+  /// A position for a block on an SM.
   struct Slot {
     int64_t block = -1, step = 0, delay = 0, side = 0;
-    int64_t next = 0; ///< Of blocks that go to places by their numbers.
+    int64_t next = 0; ///< Of blocks that go to positions by their numbers.
   };
 
   bool prepare(std::string &error);
@@ -249,7 +249,7 @@ void Simulation::runStep(const Slot &slot, const Tile &tile, int64_t lastStep) {
       runAccess(access, tile, slot.step, slot.side);
 }
 
-/// One tick of a place; false if it has nothing to do or its block waits.
+/// One tick of a position; false if it has nothing to do or its block waits.
 bool Simulation::advance(Slot &slot) {
   if (slot.delay > 0) {
     --slot.delay;

@@ -155,7 +155,7 @@ bool weft::plan::parseNcuCsv(StringRef text, std::vector<MeasuredKernel> &kernel
     std::string digits = cells[columns[4]];
     digits.erase(std::remove(digits.begin(), digits.end(), ','), digits.end());
     double value;
-    if (StringRef(digits).getAsDouble(value)) // "n/a": the card does not have the metric.
+    if (StringRef(digits).getAsDouble(value)) // "n/a": the GPU does not have the metric.
       continue;
     auto [place, isNew] = byId.try_emplace(cells[columns[0]], kernels.size());
     if (isNew)

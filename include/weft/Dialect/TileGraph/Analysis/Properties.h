@@ -17,7 +17,7 @@ struct Homomorphism {
   Monoid from, to;
 };
 
-/// Of a pointwise function.
+/// Of an elementwise function.
 struct ScalarProperties {
   llvm::StringRef op; ///< Name of the op, as `tg.exp`.
   bool isAssociative = false;
@@ -28,7 +28,7 @@ struct ScalarProperties {
   llvm::ArrayRef<Homomorphism> homomorphisms = {};
 };
 
-/// Properties of a pointwise op; null if none is known. Commutativity is the op's trait.
+/// Properties of an elementwise op; null if none is known. Commutativity is the op's trait.
 const ScalarProperties *findProperties(llvm::StringRef opName);
 /// Names of the properties, as printed: "associative", "commutative", "distributive over tg.add", "increasing",
 /// "homomorphism add to mul".

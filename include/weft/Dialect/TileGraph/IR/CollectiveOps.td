@@ -7,8 +7,8 @@ include "weft/Dialect/TileGraph/IR/TileGraphBase.td"
 include "weft/Dialect/TileGraph/IR/TileGraphAttrs.td"
 
 /// An op that all ranks of a program do together, in the same order. The values of a rank are its own: the same op has
-/// other contents on each. Where parts of ranks meet in one tensor, its dimension 0 is the rank: views give them their
-/// place, which kernels read at no cost.
+/// other contents on each. Where parts of ranks meet in one tensor, its dimension 0 is the rank: views move them there
+/// and back, which kernels read at no cost.
 class TG_CollectiveOp<string mnemonic, list<Trait> traits = []> : TG_Op<mnemonic, !listconcat([Pure], traits)> {
   let hasVerifier = 1;
 }

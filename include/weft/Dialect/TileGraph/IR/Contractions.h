@@ -16,7 +16,7 @@ constexpr int64_t mostTerms = 25;
 /// The terms of each element of the result, where they are known and at most `mostTerms`.
 std::optional<int64_t> countTerms(ContractOp contract);
 
-/// Whether the contraction is arithmetic place by place: few terms, and one operand (the weights of a depthwise
+/// Whether the contraction is arithmetic element by element: few terms, and one operand (the weights of a depthwise
 /// window) has no dimension of its own, so that there is no product of tiles.
 bool isWindowSum(ContractOp contract);
 
@@ -28,9 +28,9 @@ bool hasNoTiles(ContractOp contract);
 bool isInner(ContractOp contract);
 
 /// Sums (or another monoid's) of parts of a tensor, as large as a product's tiles are along one side: `reduce` along R
-/// of [a..., P, R, b...], which pointwise ops make of a reshape of `whole`, [a..., g..., b...] with P R places in g. A
-/// tile of all results that has R places along g, one after the other, makes one element of each of its other places.
-/// Parts of rows have one g and no b.
+/// of [a..., P, R, b...], which elementwise ops make of a reshape of `whole`, [a..., g..., b...] with P R elements in
+/// g. A tile of all results that has R elements along g, one after the other, makes one element of each of its other
+/// elements. Parts of rows have one g and no b.
 struct TileParts {
   ReduceOp reduce;
   mlir::Value whole;
@@ -41,7 +41,7 @@ struct TileParts {
 };
 std::optional<TileParts> findTileParts(ReduceOp reduce);
 
-/// The product that makes `value`, through pointwise ops of the same extents and transpositions. Dimension d of the
+/// The product that makes `value`, through elementwise ops of the same extents and transpositions. Dimension d of the
 /// value is dimension order[d] of the product's result.
 struct ProductOf {
   ContractOp product;
@@ -49,7 +49,7 @@ struct ProductOf {
 };
 std::optional<ProductOf> findProductOf(mlir::Value value);
 
-/// A result of a kernel that is such parts, or what pointwise ops make of them.
+/// A result of a kernel that is such parts, or what elementwise ops make of them.
 struct PartsResult {
   TileParts parts;
   mlir::Value value;                      ///< With the dimensions of the reduction's result.

@@ -1,4 +1,4 @@
-// What leaves the states of a fold as they are: steps of masked values, parts without places.
+// What leaves the states of a fold as they are: steps of masked values, parts without elements.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef WEFT_DIALECT_TILEGRAPH_IR_FOLDMASK_H
 #define WEFT_DIALECT_TILEGRAPH_IR_FOLDMASK_H
@@ -7,8 +7,8 @@
 
 namespace weft::tg {
 
-/// Whether the -inf that `select` chooses in some places is its first choice, or its second one; none if it chooses no
-/// -inf.
+/// Whether the -inf that `select` chooses in some elements is its first choice, or its second one; none if it chooses
+/// no -inf.
 std::optional<bool> choosesNegInf(SelectOp select);
 
 /// Whether one step of `fold` in which all of `masked` is -inf yields the states that it took.

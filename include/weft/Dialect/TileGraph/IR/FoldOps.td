@@ -59,7 +59,7 @@ def TG_FoldOp : TG_Op<"fold", [RecursiveMemoryEffects]> {
     unsigned getNumPartDims() { return getParts() ? 1 : 0; }
     /// Units of the stream; its extent for a fold that is not in parts.
     ::mlir::AffineExpr getNumUnits() { return simplify(getExtent().getResult(0).ceilDiv(int64_t(getUnit().value_or(1)))); }
-    /// The most places of a part.
+    /// The most elements of a part.
     ::mlir::AffineExpr getPartExtent() {
       return simplify(getNumUnits().ceilDiv(int64_t(getParts().value_or(1))) * int64_t(getUnit().value_or(1)));
     }

@@ -20,7 +20,8 @@ namespace weft::tg::detail {
 using OptLoc = std::optional<mlir::Location>;
 using Types = llvm::SmallVectorImpl<mlir::Type>;
 
-/// Element type of a pointwise result from the operands' element types; null with an error emitted if they do not fit.
+/// Element type of an elementwise result from the operands' element types; null with an error emitted if they do not
+/// fit.
 using ElementRule = mlir::Type (*)(OptLoc, mlir::ValueRange);
 mlir::Type sameElement(OptLoc location, mlir::ValueRange operands);
 mlir::Type boolElement(OptLoc location, mlir::ValueRange operands);

@@ -1,4 +1,4 @@
-// Which places of each value a kernel reads: affine functions of one iteration space.
+// Which indices of each value a kernel reads: affine functions of one iteration space.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Starting from the first result at coordinates (d0, d1, ...), each op asks for its operands at the coordinates that
@@ -16,7 +16,7 @@
 
 namespace weft::tg {
 
-/// The dimension that a place is, but for a constant that `unit` divides; null if it is none.
+/// The dimension that an index is, but for a constant that `unit` divides; null if it is none.
 mlir::AffineDimExpr getShiftedDim(mlir::AffineExpr place, int64_t unit = 1);
 
 /// A dimension of the kernel's iteration space.
@@ -24,7 +24,7 @@ struct KernelDim {
   mlir::AffineExpr extent;            ///< Over the kernel's symbols.
   mlir::Operation *reducer = nullptr; ///< The op that reduces it; null for a dimension of the first result.
   unsigned domainDim = 0;             ///< Its number in the reducer's domain.
-  /// The dimension of the result, or else the first reduced one, that runs over the same places; itself if there is
+  /// The dimension of the result, or else the first reduced one, that runs over the same indices; itself if there is
   /// none. Softmax reads x[i, r] and x[i, j]: r is along j.
   unsigned along = 0;
 };
@@ -36,7 +36,7 @@ struct KernelRequest {
   llvm::SmallVector<mlir::AffineExpr, 4> coordinates;
 };
 
-/// For each dimension of a result the dimension of the iteration space that it runs along, or 0 where it has one place;
+/// For each dimension of a result the dimension of the iteration space that it runs along, or 0 where it has one index;
 /// null: it runs along none, and needs a loop of its own.
 using ResultPlace = llvm::SmallVector<mlir::AffineExpr, 4>;
 
@@ -55,10 +55,10 @@ struct KernelAccess {
 };
 
 /// Analyses the body of a kernel: of the function of a kernel module, or of a tg.kernel, whose terminator has the
-/// results; its ops are primitives of tg. Kernels that ask for more than 4,096 places are followed no further. What the
-/// regions of a fold read is asked for with `entersFolds`: the streamed dimension is one dimension, reduced by the
+/// results; its ops are primitives of tg. Kernels that ask for more than 4,096 indices are followed no further. What
+/// the regions of a fold read is asked for with `entersFolds`: the streamed dimension is one dimension, reduced by the
 /// fold.
-/// With `isExact` a place that rests on an estimate of a symbol (in a reshape, in a part of a fold) counts as unknown.
+/// With `isExact` an index that rests on an estimate of a symbol (in a reshape, in a part of a fold) counts as unknown.
 KernelAccess analyseAccess(mlir::Block &body, bool entersFolds = false, bool isExact = false);
 
 /// What tg.kernel says of its domain: the attribute, and the maps of `access` (StructureOps.td).

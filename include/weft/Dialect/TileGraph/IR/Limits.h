@@ -7,7 +7,7 @@
 
 namespace weft::tg {
 
-/// Of offsets and of absolute values of strides, in elements: products of places and strides stay inside int64.
+/// Of offsets and of absolute values of strides, in elements: products of indices and strides stay inside int64.
 inline constexpr int64_t placeLimit = int64_t(1) << 40;
 
 } // namespace weft::tg

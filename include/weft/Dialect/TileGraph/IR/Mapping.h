@@ -16,7 +16,7 @@ namespace weft::tg {
 ///  * the map divides (delinearises): Reorganize;
 ///  * a result dimension of extent other than 1 is not read, or two are added: One-to-Many;
 ///  * the dimensions of extent other than 1 appear out of order, or one runs backwards: Shuffle; in order but at other
-///    places: Reorganize; at their places (strides and offsets allowed: an element has at most one copy): One-to-One.
+///    indices: Reorganize; at their indices (strides and offsets allowed: an element has at most one copy): One-to-One.
 MappingType deriveMappingType(TileOpInterface op, unsigned operand);
 
 } // namespace weft::tg

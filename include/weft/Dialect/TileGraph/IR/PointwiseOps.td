@@ -1,4 +1,4 @@
-// Pointwise ops: one record per scalar function. Semantics are the op's `buildScalar` (lib/Dialect/TileGraph/IR/ScalarMath*.cpp).
+// Elementwise ops: one record per scalar function. Semantics are the op's `buildScalar` (lib/Dialect/TileGraph/IR/ScalarMath*.cpp).
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef WEFT_DIALECT_TILEGRAPH_IR_POINTWISEOPS_TD
 #define WEFT_DIALECT_TILEGRAPH_IR_POINTWISEOPS_TD
@@ -7,7 +7,7 @@ include "weft/Dialect/TileGraph/IR/TileGraphBase.td"
 include "weft/Dialect/TileGraph/IR/TileGraphAttrs.td"
 include "weft/Dialect/TileGraph/IR/TileGraphInterfaces.td"
 
-/// Where the element type of a pointwise result comes from.
+/// Where the element type of an elementwise result comes from.
 class TG_ResultElement<string fn> { string function = fn; }
 def TG_SameElement : TG_ResultElement<"::weft::tg::detail::sameElement">;
 def TG_BoolElement : TG_ResultElement<"::weft::tg::detail::boolElement">;

@@ -19,7 +19,7 @@ bool isCollective(mlir::Operation *op);
 
 /// i64 on a result of @main: number of the argument in whose memory the caller may have it.
 inline constexpr llvm::StringLiteral aliasAttr = "tg.alias";
-/// Unit on a tg.scatter: no two of its updates have the same place.
+/// Unit on a tg.scatter: no two of its updates have the same index.
 inline constexpr llvm::StringLiteral distinctAttr = "tg.distinct";
 /// Unit on a tg.scatter: its result is the memory of its data, in which only the updates are written.
 inline constexpr llvm::StringLiteral inPlaceAttr = "tg.in_place";

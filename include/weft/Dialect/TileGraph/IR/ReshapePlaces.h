@@ -1,4 +1,4 @@
-// Which place of a reshape's operand a place of its result is.
+// Which element of a reshape's operand an element of its result is.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef WEFT_DIALECT_TILEGRAPH_IR_RESHAPEPLACES_H
 #define WEFT_DIALECT_TILEGRAPH_IR_RESHAPEPLACES_H

@@ -1,4 +1,4 @@
-// Scalars of the pointwise ops: their types, their way from and to storage, and the monoids as scalar functions.
+// Scalars of the elementwise ops: their types, their way from and to storage, and the monoids as scalar functions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A scalar of a float tensor travels in the compute type, as a value: for f8 and f4 storage too. A scalar of an integer

@@ -31,7 +31,7 @@ void setSymbolRanges(mlir::Operation *module, llvm::ArrayRef<SymbolRange> ranges
 
 /// While one lives, `estimateExtent` (KernelAccess.h) on this thread takes the symbols of the module that an op is in
 /// (or is) for what the module's attribute says, others for `symbolEstimate`. Every pass that estimates has one: what
-/// is behind it asks for numbers at so many places that handing the values through would hide what those places do.
+/// is behind it asks for numbers at so many points that handing the values through would hide what those points do.
 class LikelyExtents {
 public:
   explicit LikelyExtents(mlir::Operation *op);

@@ -12,7 +12,7 @@ namespace weft::tg {
 
 /// What each rank sees of weights of which it has a part: of `outer` rows of `parts` pieces of `piece` bytes at
 /// `offset` of `source`, piece p of each row on rank p. Such a weight's source has no bytes before a rank is known: its
-/// name says all of this ("w.bin@4096:2x4x128"), and offsets of `#tg.data` are places in what a rank sees.
+/// name says all of this ("w.bin@4096:2x4x128"), and offsets of `#tg.data` are positions in what a rank sees.
 struct WeightPart {
   std::string source;
   int64_t offset = 0, outer = 1, parts = 1, piece = 0;

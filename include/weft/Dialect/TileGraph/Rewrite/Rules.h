@@ -9,7 +9,7 @@
 // Patterns are S-expressions over the scalar ops of `tg`: `(mul ?a (sqrt ?b))`; a variable that occurs twice must be
 // the same value both times (the same SSA value, or equal pure ops of equal operands); a number matches a constant all
 // of whose elements have it; commutative ops match in both orders; `reduce.add` and so on match `tg.reduce` of that
-// monoid, `reduce` of any, `pointwise` any pointwise op; operands written `...` are not looked at. In what is built,
+// monoid, `reduce` of any, `pointwise` any elementwise op; operands written `...` are not looked at. In what is built,
 // `reduce.X` reduces over the axes of the matched reduction (with its keep_dims), `(reduced ?s)` is ?s without the axes
 // that this reduction drops, and `count` is the number of elements it reduces.
 #ifndef WEFT_DIALECT_TILEGRAPH_REWRITE_RULES_H

@@ -8,7 +8,7 @@
 
 namespace weft::tg {
 
-/// The domain dimension that place `i` of a tensor under `map` is, if it is one alone.
+/// The domain dimension that axis `i` of a tensor under `map` is, if it is one alone.
 std::optional<unsigned> getDomainDim(mlir::AffineMap map, unsigned i);
 
 /// The extents of `scale`, which broadcasts to a tensor under `from`, as a tensor of the rank of `to`; none if it

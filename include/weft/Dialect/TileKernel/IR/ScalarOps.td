@@ -1,4 +1,4 @@
-// Ops of numbers that are data and of places in shared memory, apart from the others because few rooms know them.
+// Ops of numbers that are data and of offsets in shared memory, apart from the others because few rooms know them.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef WEFT_DIALECT_TILEKERNEL_IR_SCALAROPS_TD
 #define WEFT_DIALECT_TILEKERNEL_IR_SCALAROPS_TD

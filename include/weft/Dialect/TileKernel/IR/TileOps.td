@@ -282,7 +282,7 @@ def TK_DotOp : TK_Op<"dot", [AllTypesMatch<["acc", "result"]>, MemoryEffects<[Me
     $_state.addTypes(acc.getType());
   }]>];
   let extraClassDeclaration = [{
-    /// Columns of the result that somebody may read, and places of k that are not known to be zero.
+    /// Columns of the result that somebody may read, and elements of k that are not known to be zero.
     int64_t countLiveColumns();
     int64_t countLiveDepth();
     /// The parts of k that have sums of their own.

@@ -25,7 +25,7 @@ static double mostOf(Value value) {
   return !type || type.getWidth() != 8 ? 0 : type.isUnsigned() ? 255 : 128;
 }
 
-/// The places that a contraction sums; none if that is symbolic.
+/// The elements that a contraction sums; none if that is symbolic.
 static std::optional<int64_t> getDepth(ContractOp contract) {
   auto tile = cast<TileOpInterface>(*contract);
   int64_t depth = 1;

@@ -92,7 +92,7 @@ Value buildReduce(OpBuilder &builder, Location loc, Monoid kind, Value value, Re
   auto axes = alignAxes(reduce, cast<RankedTensorType>(value.getType()).getRank());
   if (!axes)
     return {};
-  // Where a factor was stretched along an axis of extent 1, the sum is over more places than the value has.
+  // Where a factor was stretched along an axis of extent 1, the sum is over more elements than the value has.
   for (auto [axis, full] : llvm::zip(*axes, reduce.getAxes()))
     if (!isEqual(getDim(value.getType(), axis), getDim(reduce.getInput().getType(), full)))
       return {};

@@ -17,8 +17,8 @@ bool isOfKind(mlir::Operation *op, llvm::StringRef name);
 /// Whether all elements of the constant `value` are `number`.
 bool isNumber(mlir::Value value, double number);
 
-/// The op `tg.NAME` on `operands`, its type inferred, or an equal op that is already before the builder's place. Null
-/// if its types do not fit. Adds nothing in that case.
+/// The op `tg.NAME` on `operands`, its type inferred, or an equal op that is already before the builder's position.
+/// Null if its types do not fit. Adds nothing in that case.
 mlir::Value buildPointwise(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef name,
                            mlir::ValueRange operands);
 /// A constant of rank 0; null if `number` is not a value of the type.

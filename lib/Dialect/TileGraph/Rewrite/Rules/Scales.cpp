@@ -11,7 +11,7 @@ std::optional<unsigned> getDomainDim(AffineMap map, unsigned i) {
   return dim ? std::optional(dim.getPosition()) : std::nullopt;
 }
 
-/// The place of `map` that is domain dimension `dim` alone.
+/// The result of `map` that is domain dimension `dim` alone.
 static std::optional<unsigned> findPlace(AffineMap map, unsigned dim) {
   for (unsigned i = 0; i < map.getNumResults(); ++i)
     if (getDomainDim(map, i) == dim)

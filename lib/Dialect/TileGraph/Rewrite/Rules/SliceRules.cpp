@@ -94,7 +94,7 @@ static bool doMeet(ArrayRef<SliceOp> values) {
   Block *block = one->getBlock();
   for (SliceOp value : values)
     open.insert(value->user_begin(), value->user_end());
-  Dims places = withoutOnes(one); // A reshape may drop the dimension that the parts are places of.
+  Dims places = withoutOnes(one); // A reshape may drop the dimension that the parts are indices of.
   auto isEarlier = [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); };
   for (unsigned taken = 0; taken < mostOps && !open.empty(); ++taken) {
     if (!llvm::all_of(open, [&](Operation *op) {
@@ -131,7 +131,7 @@ static bool isReadInParts(SliceOp op, Value value) {
   return parts.size() <= mostParts && doMeet(parts);
 }
 
-/// The box of operand `i` of a contraction for the part `op` of its result; none where its places are no dimensions.
+/// The box of operand `i` of a contraction for the part `op` of its result; none where its indices are no dimensions.
 static std::optional<Box> findOperandBox(SliceOp op, ContractOp contract, unsigned i) {
   Box box;
   AffineMap map = contract.getMap(i), result = contract.getMap(2);
@@ -210,7 +210,7 @@ static Value sliceOperands(const Match &match, OpBuilder &builder, Guards &guard
 }
 
 /// The part of its operand that a contraction reads, by the operand's dimensions; none where it reads all, or its
-/// places are no dimensions.
+/// indices are no dimensions.
 static std::optional<Box> findReadBox(ContractOp contract, unsigned i) {
   Box box;
   bool isAll = true;
@@ -290,7 +290,7 @@ static Value retype(OpBuilder &builder, WeightOp weight, const Dims &dims) {
   return WeightOp::create(builder, weight.getLoc(), type, weight.getData());
 }
 
-/// The dimension of a weight every s-th place of which is `box`, from one of the first s on.
+/// The dimension of a weight every s-th element of which is `box`, from one of the first s on.
 static std::optional<unsigned> findStrided(WeightOp weight, const Box &box) {
   std::optional<unsigned> found;
   for (auto [d, extent] : llvm::enumerate(getDims(weight.getType()))) {
@@ -303,8 +303,8 @@ static std::optional<unsigned> findStrided(WeightOp weight, const Box &box) {
   return weight.getOrder() ? std::nullopt : found;
 }
 
-/// Reads every s-th place of a weight's dimension as one place of a dimension of s, which the weight's order in memory
-/// may have outside; false where `box` is another part.
+/// Reads every s-th element of a weight's dimension as one element of a dimension of s, which the weight's order in
+/// memory may have outside; false where `box` is another part.
 static bool readStrided(OpBuilder &builder, Value &operand, AffineMap &map, const Box &box) {
   auto weight = operand.getDefiningOp<WeightOp>();
   std::optional<unsigned> d = weight ? findStrided(weight, box) : std::nullopt;
@@ -351,8 +351,8 @@ static Value sliceFactors(const Match &match, OpBuilder &builder, Guards &guards
                             builder.getAffineMapArrayAttr(maps));
 }
 
-/// The places of dimensions [begin, end) that a slice takes, counted in one dimension that is their product, as first
-/// place, step and number; none where they are no progression.
+/// The indices of dimensions [begin, end) that a slice takes, counted in one dimension that is their product, as first
+/// index, step and number; none where they are no progression.
 struct Progression {
   int64_t first = 0, step = 1, count = 1;
 };
@@ -375,7 +375,7 @@ static std::optional<Progression> findProgression(SliceOp op, unsigned begin, un
   return found;
 }
 
-/// The part of what is reshaped that the slice `op` of its result takes: none where its places are no progression in
+/// The part of what is reshaped that the slice `op` of its result takes: none where its indices are no progression in
 /// one dimension.
 static std::optional<Box> findReshapedBox(SliceOp op, ReshapeOp reshape) {
   Dims from = getDims(reshape.getInput().getType()), to = getDims(reshape.getType());
@@ -398,7 +398,8 @@ static std::optional<Box> findReshapedBox(SliceOp op, ReshapeOp reshape) {
   return box;
 }
 
-/// slice(reshape(x)) = reshape(slice(x)), where the slice takes every s-th place of a dimension that the reshape cuts.
+/// slice(reshape(x)) = reshape(slice(x)), where the slice takes every s-th element of a dimension that the reshape
+/// cuts.
 static Value sliceReshaped(const Match &match, OpBuilder &builder, Guards &guards) {
   auto op = cast<SliceOp>(match.root);
   auto reshape = cast<ReshapeOp>(match.ops[1]);
