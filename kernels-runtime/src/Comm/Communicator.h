@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A communicator belongs to one rank: a process, or in tests a thread. Collectives go over a transport: NCCL where each
-// rank's session is on a card, else host memory over the links, to which any device's memory is copied. On the links
+// rank's session is on a GPU, else host memory over the links, to which any device's memory is copied. On the links
 // the ranks agree on the transport, exchange NCCL's id, and hear of each other's ends.
 #ifndef WEFT_COMM_COMMUNICATOR_H
 #define WEFT_COMM_COMMUNICATOR_H

@@ -5,7 +5,7 @@
 // those of lower numbers. A message is a frame, which says what the sender does, and its bytes; a frame may say instead
 // that the sender gives up, and why.
 //
-// A rank that ends says so, and how many runs it has begun: it has done its part in those, and cards may still be at
+// A rank that ends says so, and how many runs it has begun: it has done its part in those, and GPUs may still be at
 // work on theirs. A connection that ends without a word is a death.
 #include "Links.h"
 

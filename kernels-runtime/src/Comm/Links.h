@@ -21,7 +21,7 @@ namespace weft {
 struct CommunicatorOptions {
   uint32_t rank = 0, ranks = 1;
   std::string address;       ///< "host:port" where rank 0 listens.
-  std::string transport;     ///< "host", "nccl"; empty: NCCL between cards, else the host.
+  std::string transport;     ///< "host", "nccl"; empty: NCCL between GPUs, else the host.
   std::string ncclLibrary;   ///< Empty: libnccl.so.2.
   int64_t timeoutMs = 60000; ///< The longest wait for a rank that does nothing.
 };

@@ -1,4 +1,4 @@
-// Collectives of cards.
+// Collectives of GPUs.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // NCCL on the stream of the session, in recorded runs too. Its kernels wait for peers without an end, so somebody

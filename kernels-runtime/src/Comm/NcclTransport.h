@@ -1,4 +1,4 @@
-// Collectives of cards.
+// Collectives of GPUs.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef WEFT_COMM_NCCLTRANSPORT_H
 #define WEFT_COMM_NCCLTRANSPORT_H

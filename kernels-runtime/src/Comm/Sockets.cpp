@@ -153,7 +153,7 @@ bool weft::getOwnAddress(int connection, SocketAddress &address) {
 }
 
 uint16_t weft::getPort(const SocketAddress &address) {
-  // IPv4 and IPv6 have it at the same place.
+  // IPv4 and IPv6 have it at the same offset.
   return ntohs(reinterpret_cast<const sockaddr_in *>(&address.storage)->sin_port);
 }
 

@@ -9,7 +9,7 @@
 namespace weft::onnx {
 
 /// Gives results of `main` their `tg.alias`: those that `options` names, and all that are updates of an argument at
-/// distinct places. Results that are an argument with more rows become updates of it. Reports what cannot be.
+/// distinct indices. Results that are an argument with more rows become updates of it. Reports what cannot be.
 void applyAliases(mlir::func::FuncOp main, const ImportOptions &options, Diagnostics &diagnostics);
 
 } // namespace weft::onnx

@@ -47,7 +47,7 @@ std::string CarriedSums::findRow() {
   return "";
 }
 
-/// The one reduction: a sum in f32 of what is computed from the row alone, place by place.
+/// The one reduction: a sum in f32 of what is computed from the row alone, element by element.
 std::string CarriedSums::findSum() {
   for (Operation *op : scaling)
     if (auto reduce = dyn_cast<tg::ReduceOp>(op)) {

@@ -183,7 +183,7 @@ private:
   bool changes = false;
 };
 
-/// A constant of equal elements in a pointwise op constrains no dimension as a scalar.
+/// A constant of equal elements in an elementwise op constrains no dimension as a scalar.
 void makeSplatsScalar(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
     if (!isa<tg::PointwiseOpInterface>(op))

@@ -157,7 +157,7 @@ static void describeBoxes(const KernelToSchedule &kernel, tg::ContractOp product
   }
 }
 
-/// Whether CTAs may share tiles: what the last one reads beside its sums would have a place of its own in shared
+/// Whether CTAs may share tiles: what the last one reads beside its sums would have a buffer of its own in shared
 /// memory, and what it computes of them takes registers that others' sums come to (a sigmoid of 128 x 256 spills).
 static bool mayShareTail(const GemmProblem &problem, ArrayRef<Value> tensors) {
   constexpr double mostWork = 4;
@@ -290,7 +290,7 @@ static bool hasInner(const KernelToSchedule &kernel) {
                       [](tg::ContractOp each) { return tg::isInner(each) && !tg::isWindowSum(each); });
 }
 
-/// Whether the result has places that the contraction lacks: its elements stand there again.
+/// Whether the result has elements that the contraction lacks: its elements stand there again.
 static bool hasStretched(const KernelToSchedule &kernel, const Roles &roles) {
   for (unsigned d = 0; d < kernel.access.resultRank; ++d)
     if (kernel.extents[d] > 1 && !llvm::is_contained(roles.batch, d) && !llvm::is_contained(roles.m, d) &&
@@ -300,7 +300,7 @@ static bool hasStretched(const KernelToSchedule &kernel, const Roles &roles) {
 }
 
 /// A vector that other contractions make, or that is stretched over more dimensions: a CTA computes what it reads
-/// alone, so it has many threads, a line of columns, and as many of the other places as its threads hold.
+/// alone, so it has many threads, a line of columns, and as many of the other elements as its threads hold.
 static ScheduleChoice chooseStretched(const KernelToSchedule &kernel, const Roles &roles, const Device &device) {
   constexpr int64_t warps = 16, placesPerThread = 8, lineBytes = 128, mostStep = 256;
   ScheduleChoice choice;
@@ -359,7 +359,7 @@ static ScheduleChoice chooseVector(const KernelToSchedule &kernel, tg::ContractO
                           k = Roles::largest(roles.k, kernel.extents);
   if ((m || n) && (hasStretched(kernel, roles) || hasInner(kernel)))
     return chooseStretched(kernel, roles, device);
-  if ((!m && !n) || tg::isWindowSum(contract) || sumsWindows(contract)) { // Depthwise: a map with a loop of places.
+  if ((!m && !n) || tg::isWindowSum(contract) || sumsWindows(contract)) { // Depthwise: a map with a loop of elements.
     std::optional<ScheduleChoice> windows = chooseWindows(kernel, contract, device);
     choice = windows ? *windows : chooseElementwise(kernel, device);
     choice.stream.assign(roles.k.size(), 1);

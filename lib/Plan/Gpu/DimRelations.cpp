@@ -154,7 +154,7 @@ void DimRelations::relateBroadcast(Value operand, Value result) {
   auto stretches = [&](unsigned o) { return isUnit(from[o]) && !isUnit(to[o + missing]); };
   if (mode == Mode::Drop) {
     for (unsigned o = 0; o < from.size(); ++o)
-      if (stretches(o)) // Its place keeps the others aligned.
+      if (stretches(o)) // Its position keeps the others aligned.
         block(node(operand, o));
       else
         unite(node(operand, o), node(result, o + missing));
@@ -356,7 +356,7 @@ void DimRelations::dropMapped(Operation *op, ArrayRef<MappedValue> values, Exten
   for (const MappedValue &mapped : values)
     for (AffineMap map : mapped.maps)
       for (auto [i, expr] : llvm::enumerate(map.getResults())) {
-        // A place that only unit dimensions make is 0; what a symbol (an index from data) makes is not known.
+        // An index that only unit dimensions make is 0; what a symbol (an index from data) makes is not known.
         AffineExpr left = expr.replaceDims(zeroed);
         if (auto dim = dyn_cast<AffineDimExpr>(expr))
           unite(node(mapped.value, i), node(op, dim.getPosition(), domain.size()));

@@ -18,7 +18,7 @@ namespace weft::plan {
 /// For each new dimension the old ones it holds, in order; a dropped dimension is in none.
 using Reassociation = llvm::SmallVector<llvm::SmallVector<unsigned, 4>>;
 
-/// A tensor that an op reads (or makes) at affine places of its domain, by one map or, as a gather's indices, several.
+/// A tensor that an op reads (or makes) at affine indices of its domain, by one map or, as a gather's indices, several.
 struct MappedValue {
   mlir::Value value;
   llvm::SmallVector<mlir::AffineMap> maps;

@@ -1,8 +1,8 @@
 // Launches from access maps: what a tile covers of each tensor, and how it moves.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Along an axis of a tensor a tile covers `box` places; its start is a sum over the kernel's dimensions of functions of
-// their tile numbers (maps are affine with quotients and remainders, so the functions are found by evaluation). The
+// Along an axis of a tensor a tile covers `box` elements; its start is a sum over the kernel's dimensions of functions
+// of their tile numbers (maps are affine with quotients and remainders, so the functions are found by evaluation). The
 // unit of an axis is what all moves are multiples of. Where the unit is no less than the box, tiles are side by side
 // and the axis is counted in boxes; otherwise boxes overlap and it is counted in places. Arrays of the model have rows
 // and bytes: an axis that overlaps, or that the last tile does not fill, goes along the bytes, a second one along the
@@ -22,7 +22,7 @@ namespace {
 /// What a loop of the launch goes over: a dimension of the kernel with tiles or steps.
 struct Loop {
   LaunchLoop kind = LaunchLoop::Row;
-  int64_t count = 1, extent = 1; ///< Tiles or steps; places of each.
+  int64_t count = 1, extent = 1; ///< Tiles or steps; elements of each.
   int64_t divisor = 1, modulus = 0;
 };
 
@@ -384,7 +384,7 @@ void Describer::findProduct() {
     result.product = product;
 }
 
-/// A part of a tensor: reads that start at the same place are of the same part.
+/// A part of a tensor: reads that start at the same index are of the same part.
 static std::vector<int64_t> partOf(const Operand &operand) {
   std::vector<int64_t> key{operand.isWrite};
   for (const Axis &axis : operand.axes)
@@ -485,7 +485,7 @@ std::optional<KernelLaunch> describeLaunch(const KernelToSchedule &kernel, const
 
 //===--- Causal masks ---===//
 
-/// What an index tensor holds at the places where the kernel asks for it: sums of iotas and numbers.
+/// What an index tensor holds at the indices where the kernel asks for it: sums of iotas and numbers.
 static AffineExpr formOf(Value value, const KernelAccess &access) {
   Operation *op = value.getDefiningOp();
   MLIRContext *context = value.getContext();

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Statements are the kernel's contractions, loops the dimensions of its iteration space. An operand stands for one
-// tensor behind it (through pointwise ops and views): a tensor in memory, or the result of another contraction. A bound
-// must not be too high, so whatever is not affine is left out, which makes it lower: an operand that depends on data,
-// an axis with a quotient, a contraction whose result is asked for at other places than the loops'. So are operands of
-// less than a byte an element: arrays of a group have whole bytes. Where a mask says
-// which steps of a fold are needed, only a causal one is understood: the steps are the mean of all rows'.
+// tensor behind it (through elementwise ops and views): a tensor in memory, or the result of another contraction. A
+// bound must not be too high, so whatever is not affine is left out, which makes it lower: an operand that depends on
+// data, an axis with a quotient, a contraction whose result is asked for at other indices than the loops'. So are
+// operands of less than a byte an element: arrays of a group have whole bytes. Where a mask says which steps of a fold
+// are needed, only a causal one is understood: the steps are the mean of all rows'.
 #include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "weft/Plan/KernelLaunch.h"
 #include "llvm/ADT/MapVector.h"
@@ -18,7 +18,7 @@ using namespace mlir;
 namespace weft::plan {
 namespace {
 
-/// What an operand of a contraction is behind pointwise ops: a contraction, or an argument of the kernel.
+/// What an operand of a contraction is behind elementwise ops: a contraction, or an argument of the kernel.
 struct Source {
   tg::ContractOp contract;
   BlockArgument argument;
@@ -204,7 +204,7 @@ llvm::SmallSet<int32_t, 8> GroupMaker::dimsOf(const KernelRequest &request) {
   return list;
 }
 
-/// Of the places where the argument is read, those that move with most of the loops `dims` and no others.
+/// Of the elements where the argument is read, those that move with most of the loops `dims` and no others.
 const KernelRequest *GroupMaker::findRead(BlockArgument argument, const llvm::SmallSet<int32_t, 8> &dims) {
   const KernelRequest *best = nullptr;
   size_t most = 0;

@@ -78,7 +78,7 @@ static LaunchModel sampleSteps(const LaunchModel &whole, int64_t depth) {
   return launch;
 }
 
-/// Steps until the last place is done, if a step takes everywhere the same time.
+/// Steps until the last position is done, if a step takes everywhere the same time.
 static int64_t countSteps(const StageModel &stage, const TileOrder &order, int64_t places) {
   std::priority_queue<std::pair<int64_t, int64_t>, std::vector<std::pair<int64_t, int64_t>>, std::greater<>> free;
   std::vector<int64_t> taken(places, 0);

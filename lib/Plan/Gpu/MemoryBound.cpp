@@ -150,7 +150,7 @@ static SmallVector<int64_t> spread(ArrayRef<int64_t> extents, ArrayRef<unsigned>
   return tile;
 }
 
-/// Whether it sums over windows of more than 9 places: what 8 elements of a thread read of 25 takes 200 registers.
+/// Whether it sums over windows of more than 9 elements: what 8 elements of a thread read of 25 takes 200 registers.
 static bool hasManyTerms(const KernelToSchedule &kernel) {
   constexpr int64_t many = 9;
   func::FuncOp func = kernel.func;
@@ -172,7 +172,7 @@ static ScheduleChoice tileMap(const KernelToSchedule &kernel, ArrayRef<unsigned>
   // More warps of a CTA share its sums: 0.0145 against 0.0150 ms for GroupNorm + SiLU on an H100.
   constexpr std::pair<int64_t, int64_t> shapesWithSums[] = {{8, 2}, {4, 2}, {4, 1}, {2, 1}, {1, 1}};
   // Rows that begin inside of sectors: the longer a line, the less of what its ends touch is read again (H100, 18 x 576
-  // x 9801 to channels innermost: 64 x 64 places and channels 167 us, 256 x 32 150; 20 x 256 x 3025: 36 and 29, 16 x
+  // x 9801 to channels innermost: 64 x 64 elements and channels 167 us, 256 x 32 150; 20 x 256 x 3025: 36 and 29, 16 x
   // 256 86).
   constexpr std::pair<int64_t, int64_t> shapesOfLines[] = {{8, 4}, {4, 4}, {4, 2}, {4, 1}, {2, 1}, {1, 1}};
   bool isLoose = wide.size() == 2 && hasLooseRows(kernel, wide.back());
@@ -191,9 +191,9 @@ static ScheduleChoice tileMap(const KernelToSchedule &kernel, ArrayRef<unsigned>
   return choice;
 }
 
-/// Tiles of a map whose sums have hundreds of terms, `terms` in a step: each place along `inner` sums up for itself, so
-/// a tile has a sector of them, or two where the terms of all fit the registers. (GroupNorm with SiLU of 2x320x64x64
-/// behind a convolution on an H100, 160 terms: 128 x 32 places by 8 warps 8.8 us, 256 x 16 9.1, 256 x 32 9.9, 64 x 32
+/// Tiles of a map whose sums have hundreds of terms, `terms` in a step: each element along `inner` sums up for itself,
+/// so a tile has a sector of them, or two where the terms of all fit the registers. (GroupNorm with SiLU of 2x320x64x64
+/// behind a convolution on an H100, 160 terms: 128 x 32 elements by 8 warps 8.8 us, 256 x 16 9.1, 256 x 32 9.9, 64 x 32
 /// by 4 warps 11.0, 64 x 64 12.7, 1024 x 16 by 16 warps 14.3; 8.4 with 10 terms.)
 static ScheduleChoice tileUnderSums(const KernelToSchedule &kernel, unsigned inner, int64_t terms,
                                     const Device &device) {
@@ -253,7 +253,7 @@ struct Rows {
   explicit Rows(const KernelToSchedule &kernel) {
     const KernelAccess &access = kernel.access;
     for (const auto &[d, dim] : llvm::enumerate(access.dims)) {
-      if (!dim.reducer || isa<tg::ContractOp>(dim.reducer)) // A window is gone through place by place.
+      if (!dim.reducer || isa<tg::ContractOp>(dim.reducer)) // A window is gone through element by element.
         continue;
       SmallVector<unsigned> &kind = dim.along < access.resultRank ? inResult : streamed;
       if ((dim.along < access.resultRank || dim.along == d) && !llvm::is_contained(kind, dim.along))
@@ -332,7 +332,7 @@ static ScheduleChoice chooseWholeRows(const KernelToSchedule &kernel, const Rows
     row = llvm::MulOverflow(row, choice.tile[d], row) ? INT64_MAX : row;
   }
   int64_t vector = std::max<int64_t>(vectorBytes / kernel.getWidestBytes(), 1);
-  if (row > rowLimit) { // Each place of a scan then has a loop of its own.
+  if (row > rowLimit) { // Each element of a scan then has a loop of its own.
     // Streamed: 16 warps with four vectors a thread along the innermost reduced dimension.
     choice.warps = 16;
     int64_t left = choice.warps * warpThreads * vector * 4;
@@ -358,8 +358,8 @@ static ScheduleChoice chooseWholeRows(const KernelToSchedule &kernel, const Rows
   bool isPadded = elements<row, isLong = row> rowWarps / 2 * warpThreads * perThread;
   bool fillsSms = across == 1 && numRows >= ctasWanted * int64_t(device.sms);
   int64_t held = fillsSms && (isPadded || isLong) ? 2 * perThread : perThread;
-  // Terms of windows are code for each element of a thread, and want registers; two places of a thread share what they
-  // read from shared memory (14x14x672, 25 terms, f32: 4.3 us with 8 warps, 5.3 with 16).
+  // Terms of windows are code for each element of a thread, and want registers; two elements of a thread share what
+  // they read from shared memory (14x14x672, 25 terms, f32: 4.3 us with 8 warps, 5.3 with 16).
   if (kernel.find<tg::ContractOp>()) {
     perThread = held = 4;
     mostWarps = rowWarps / 4;
@@ -421,7 +421,8 @@ static void streamColumns(const KernelToSchedule &kernel, ArrayRef<int64_t> exte
     width /= 2;
   } while (width >= 2 * vector && countTiles(extents, choice.tile) < 2 * device.sms);
   // Steps come one after the other: where CTAs are few, more warps make fewer of them, past the row's end if need be.
-  // (A mean of 12,544 by 32 places, 2 CTAs of an H100: 10.0 us with 8 warps, 7.6 with 16, 8.1 with twice the vectors.)
+  // (A mean of 12,544 by 32 elements, 2 CTAs of an H100: 10.0 us with 8 warps, 7.6 with 16, 8.1 with twice the
+  // vectors.)
   bool isAlone = countTiles(extents, choice.tile) * ctasWanted <= device.sms;
   choice.warps = isAlone ? 16 : choice.warps;
   int64_t left = std::max<int64_t>(choice.warps * warpThreads * vector * 4 / product(choice.tile), 1);

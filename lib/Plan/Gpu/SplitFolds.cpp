@@ -1,10 +1,10 @@
 // weft-split-folds: a fold whose tiles leave the device idle becomes folds over parts and a fold that merges them.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Algebra only. A fold over N places is a fold in s parts of it that returns their states, and a fold over the s parts
-// that runs `merge` and then `finish`. As `update` is written for the whole dimension, the second fold needs `merge` of
-// a state and many parts: where `merge` combines what it made of its left arguments with the same made of its right
-// ones by a monoid (max(l, r), l * q(l) + r * q(r)), the right side is reduced over the parts first.
+// Algebra only. A fold over N elements is a fold in s parts of it that returns their states, and a fold over the s
+// parts that runs `merge` and then `finish`. As `update` is written for the whole dimension, the second fold needs
+// `merge` of a state and many parts: where `merge` combines what it made of its left arguments with the same made of
+// its right ones by a monoid (max(l, r), l * q(l) + r * q(r)), the right side is reduced over the parts first.
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"

@@ -1,8 +1,8 @@
 // Mean and squared deviations of few long rows, in parts.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A norm of fewer rows than SMs (GroupNorm: 64 rows of 40,960 places) goes through each row three times in one CTA, and
-// most SMs idle. Here a row is s parts of n places, each of which gives its mean m_p and the squares q_p of its
+// A norm of fewer rows than SMs (GroupNorm: 64 rows of 40,960 elements) goes through each row three times in one CTA,
+// and most SMs idle. Here a row is s parts of n elements, each of which gives its mean m_p and the squares q_p of its
 // deviations from it; with equal parts the row's are
 //   m = (m_1 + ... + m_s) / s,     q = sum of q_p + n (m_p - m)^2                                (Chan, Golub, LeVeque)
 // No large numbers are subtracted, however far the row is from 0. The first kernel reads the input once, a part in
@@ -10,8 +10,8 @@
 // The few sums over parts are cheap enough to be computed again by each of its CTAs (rule G3).
 //
 // Where a GEMM makes what is stored (a convolution in front of a GroupNorm), its tiles have parts in registers: all
-// that is reduced of the places of one operand, for each place of the other one. Then the parts are further results of
-// its kernel (tg::findTileParts), and nobody reads the input for them; of each channel of a group there are some.
+// that is reduced of the elements of one operand, for each element of the other one. Then the parts are further results
+// of its kernel (tg::findTileParts), and nobody reads the input for them; of each channel of a group there are some.
 #include "SplitMoments.h"
 #include "../Facts/RowStatistics.h"
 #include "../Groups/InnerContractions.h"
@@ -202,7 +202,8 @@ static std::optional<TileCut> findTileCut(Moments moments, const Rows &rows, Val
   GemmProblem problem = describeProduct(made->product, made->product.getMap(0).isFunctionOfDim(dim) ? 0 : 1);
   double free = chooseGemmTile(problem, device).cost.seconds, best = 0;
   // Twice the parts are twice the reader's terms, and of two wide tiles the model likes the one that pads more: with
-  // 128 places (and 256 of 320 channels) an H100 takes 55 us for what the model has at 33.3, with 256 places 35 (35.7).
+  // 128 elements (and 256 of 320 channels) an H100 takes 55 us for what the model has at 33.3, with 256 elements 35
+  // (35.7).
   constexpr int64_t leastTile = 64, mostTile = 256;
   constexpr double worthTwice = 0.9;
   for (int64_t places = mostTile; places >= leastTile; places /= 2) { // Fewer parts, unless the GEMM is slower.
@@ -247,7 +248,7 @@ public:
     replace(mean, spread);
   }
 
-  /// The same of parts that a GEMM's tiles make: each of its last dimensions' places, whatever they are of a row.
+  /// The same of parts that a GEMM's tiles make: each of its last dimensions' elements, whatever they are of a row.
   void run(const TileCut &tiles) {
     tg::Dims dims = tg::getDims(tiles.stored.getType());
     int64_t all = 1, axis = int64_t(tiles.begin) + 1;
@@ -286,7 +287,7 @@ private:
     return value;
   }
 
-  /// Mean and spread of `terms` parts of `count` places each along `axis`.
+  /// Mean and spread of `terms` parts of `count` elements each along `axis`.
   std::pair<Value, Value> merge(Value partMean, Value partSpread, Value count, int64_t axis, int64_t terms) {
     Value mean = tg::DivOp::create(builder, loc, sum(partMean, axis), number(double(terms))).getResult();
     Value apart = tg::SubOp::create(builder, loc, partMean, mean).getResult();

@@ -1,4 +1,4 @@
-// weft-split-reductions: a reduction to few elements of many places, in parts.
+// weft-split-reductions: a reduction to few elements of many elements, in parts.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A CTA reduces a row, so fewer rows than SMs leave SMs idle, and one SM alone gets a small part of the bandwidth. The
@@ -28,7 +28,7 @@ using namespace weft::plan;
 
 namespace {
 
-/// What one SM gets of the card's bandwidth beyond its share, when others are idle.
+/// What one SM gets of the GPU's bandwidth beyond its share, when others are idle.
 constexpr double aloneFactor = 4;
 /// What a cut must gain, in kernels: it may part the reduction from what would share its kernel, and others from that.
 constexpr double leastKernels = 7;

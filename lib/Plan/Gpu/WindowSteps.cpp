@@ -20,10 +20,10 @@ struct Sliding {
   unsigned tap, place;
   bool isLeft;
   int64_t taps, distance; ///< Of the window, and rows of the image from one to the next.
-  int64_t step;           ///< Rows of the image from one place of the result to the next.
+  int64_t step;           ///< Rows of the image from one element of the result to the next.
 };
 
-/// Rows of the image in one step, and places of each.
+/// Rows of the image in one step, and elements of each.
 struct Rows {
   int64_t count = 0, places = 0;
 };
@@ -60,9 +60,9 @@ static SmallVector<Sliding> findSliding(const KernelToSchedule &kernel, const Pr
   return found;
 }
 
-/// Rows that all taps of `own` places have: taps that lie a multiple of the step apart share rows.
+/// Rows that all taps of `own` elements have: taps that lie a multiple of the step apart share rows.
 static int64_t countSharedRows(const Sliding &sliding, int64_t own) {
-  llvm::SmallMapVector<int64_t, int64_t, 4> last; // By what is left of the tap's place, of those that came so far.
+  llvm::SmallMapVector<int64_t, int64_t, 4> last; // By what is left of the tap's position, of those that came so far.
   int64_t rows = 0;
   for (int64_t tap = 0; tap < sliding.taps; ++tap) {
     int64_t at = tap * sliding.distance / sliding.step;
@@ -96,8 +96,8 @@ static int64_t countBytes(const GemmProblem &problem, const GemmTile &tile) {
 }
 
 namespace {
-/// A step of one place of a window or of several: bytes of the operand that windows slide over and of the other one in
-/// shared memory, and of the lines of the L2 that these come from.
+/// A step of one element of a window or of several: bytes of the operand that windows slide over and of the other one
+/// in shared memory, and of the lines of the L2 that these come from.
 struct WindowReads {
   int64_t taps, windows, others;
   double windowLines, otherLines;
@@ -119,7 +119,8 @@ private:
     unsigned own = sliding.isLeft;
     int64_t rows = sliding.isLeft ? tile.n : tile.m;
     windows = tile.k * places * bytes[own], others = tile.k * taps * rows * bytes[1 - own];
-    // Windows slide over what is contiguous along the depth (findSliding): of a few channels a line has several places.
+    // Windows slide over what is contiguous along the depth (findSliding): of a few channels a line has several
+    // elements.
     int64_t pitch = problem.k * bytes[own];
     windowLines = pitch < lineBytes ? double(places * pitch) : linesOf(places, tile.k * bytes[own], alignments[own]);
     bool isAlongK = sliding.isLeft ? problem.rhsAlongK : problem.lhsAlongK;
@@ -179,7 +180,7 @@ static std::optional<WindowPairs> findPairs(const Sliding &sliding, const Window
 
 /// Seconds of the tiles in such steps. A step takes what the matrix unit or the L2 does, and a part of the other; a
 /// tile's warps store it before they go on. Of 173 schedules of 60 convolutions on an H100 (2D and 3D, strides,
-/// dilations, 16 to 1152 channels, single places and several, by pairs and not) half are within 8 %, nine of ten
+/// dilations, 16 to 1152 channels, single elements and several, by pairs and not) half are within 8 %, nine of ten
 /// within 24 % (docs/notes/window-pairs.md); more stages than three made no difference.
 static double estimateSteps(const WindowReads &reads, const WindowPairs &pairs, const GemmProblem &problem,
                             const GemmTile &tile, double storeFactor, const Device &device) {
@@ -212,15 +213,15 @@ static bool mayShare(const GemmProblem &problem, const GemmTile &tile) {
   return tile.engine == tg::Engine::Wgmma && tile.split == 1 && problem.products == 1 && isWhole;
 }
 
-/// Whether estimateSteps prices steps of single places, too: of windows with a stride, and long sums. Others share so
-/// much that single places were not better where it said so (three shapes on an H100), and of short sums stores decide,
-/// which estimateGemm knows better.
+/// Whether estimateSteps prices steps of single elements, too: of windows with a stride, and long sums. Others share so
+/// much that single elements were not better where it said so (three shapes on an H100), and of short sums stores
+/// decide, which estimateGemm knows better.
 static bool hasPricedPlaces(const Sliding &sliding, const GemmProblem &problem, const GemmTile &tile) {
   constexpr int64_t longSum = 32;
   return sliding.step > 1 && int64_t(llvm::divideCeil(problem.k, tile.k)) * problem.taps >= longSum;
 }
 
-/// Tiles of `elements` along the side whose outer dimensions have one place, as many as `rows` along that of the
+/// Tiles of `elements` along the side whose outer dimensions have one element, as many as `rows` along that of the
 /// window; empty if there are none.
 static SmallVector<int64_t> splitSide(const Sliding &sliding, ArrayRef<unsigned> side, ArrayRef<int64_t> extents,
                                       int64_t elements, int64_t rows, int64_t leastInner) {
@@ -235,7 +236,7 @@ static SmallVector<int64_t> splitSide(const Sliding &sliding, ArrayRef<unsigned>
 }
 
 /// Whether rows of the kernel's result start at any element: they leave in pieces of lines (weft-tk-layouts), or of
-/// what an accumulator's threads hold, by one or two places.
+/// what an accumulator's threads hold, by one or two elements.
 static bool hasOddRows(const KernelToSchedule &kernel) {
   func::FuncOp func = kernel.func;
   auto type = cast<RankedTensorType>(func.getBody().front().getTerminator()->getOperand(0).getType());
@@ -245,7 +246,7 @@ static bool hasOddRows(const KernelToSchedule &kernel) {
 }
 
 /// Seconds that results take longer where a tile's pieces of their rows are no sectors. 4 x 512 x 64 x 64 in pieces of
-/// 8 places takes 111 us, of 16 103; of what the L2 does not hold it writes parts of sectors back, and reads them
+/// 8 elements takes 111 us, of 16 103; of what the L2 does not hold it writes parts of sectors back, and reads them
 /// again: 23 x 512 x 98 x 98 775 us, 446 (H100). Pieces of odd rows have a price of their own.
 static double getPartialSectors(const GemmProblem &problem, ArrayRef<int64_t> nTile, bool isOdd, const Device &device) {
   constexpr double sectorBytes = 32, ways = 2, waysBack = 5;
@@ -279,7 +280,7 @@ public:
 private:
   void consider(const Sliding &sliding, const GemmTile &tile, const GemmCost &cost, ArrayRef<int64_t> sideTile,
                 int64_t room);
-  /// Steps of the places of `tap`, or of single ones.
+  /// Steps of the elements of `tap`, or of single ones.
   void fill(const Sliding &sliding, const WindowReads &reads, std::optional<unsigned> tap, WindowStep step,
             int64_t room);
   void offer(const Sliding &sliding, const WindowReads &reads, WindowStep step);
@@ -293,7 +294,7 @@ private:
 } // namespace
 
 /// The same tile with no more rows along the window's dimension than its tiles need there; empty if that is the same.
-/// Places of columns end where the tile does: they are those of an instruction.
+/// Elements of columns end where the tile does: they are those of an instruction.
 static SmallVector<int64_t> narrowSide(const Sliding &sliding, ArrayRef<unsigned> side, ArrayRef<int64_t> extents,
                                        ArrayRef<int64_t> sideTile) {
   constexpr int64_t columns = 8;

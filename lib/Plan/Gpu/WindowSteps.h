@@ -23,7 +23,7 @@ struct WindowStep {
   GemmChoice choice;                   ///< `stages` of such steps.
 };
 
-/// The step and the tile that cost least, if less than the tile `best` of single places does.
+/// The step and the tile that cost least, if less than the tile `best` of single elements does.
 std::optional<WindowStep> chooseWindowStep(const KernelToSchedule &kernel, const ProductDims &dims,
                                            const GemmProblem &problem, const GemmChoice &best, const Device &device);
 

@@ -55,7 +55,7 @@ static int64_t registersOf(const FoldProblem &problem, const FoldTile &tile) {
   bool isStraight = problem.streamed > tile.step && problem.streamed <= 2 * tile.step;
   if (isWgmma && isStraight)
     registers += tile.numRows > 2 * groupRows || tile.step > 64 ? tile.step / 2 - 8 : 8;
-  // A mask of indices compares places: those of the next tile, or of rows of several dimensions, are not at hand.
+  // A mask of indices compares indices: those of the next tile, or of rows of several dimensions, are not at hand.
   if (isWgmma && problem.isMasked && tile.numRows > 2 * groupRows)
     registers += (tile.persistent ? 8 : 0) + (problem.rows.size() > 1 ? 8 : 0);
   if (problem.besideBytes == 0)
@@ -240,7 +240,7 @@ static std::pair<double, int64_t> findLongestShare(ArrayRef<double> steps, int64
   return {*llvm::max_element(shares), rounds};
 }
 
-/// Clocks of all tiles of so many steps each, the least first, on the whole card.
+/// Clocks of all tiles of so many steps each, the least first, on the whole GPU.
 static double estimateTiles(ArrayRef<double> steps, double tiles, bool isPersistent, const TileClock &clock) {
   double longest = steps.back() * clock.step + clock.ends;
   if (steps.size() == 1)
@@ -284,7 +284,7 @@ FoldCost estimateFold(const FoldProblem &problem, const FoldTile &tile, const De
   double stepClocks = std::max({resident * step.busy, step.alone, waits}) + step.chain;
   // A tile's first operands, what of its first and last step nothing hides, its results. Where CTAs go on, the next
   // tile's operands are on their way; with one slot for queries they wait for this tile's last product, and steps wait
-  // behind them (widths of 144 to 176 on an H100: 0.9 to 1.7 us a tile more than where CTAs take each other's places).
+  // behind them (widths of 144 to 176 on an H100: 0.9 to 1.7 us a tile more than where CTAs take each other's slots).
   constexpr double goingOn = 0.2, goingOnLate = 1.6;
   bool isWgmma = tile.engine == tg::Engine::Wgmma;
   double ends = (isWgmma ? device.folds.ends : device.folds.mmaEnds) + step.alone + step.chain;
@@ -298,7 +298,7 @@ FoldCost estimateFold(const FoldProblem &problem, const FoldTile &tile, const De
   TileClock clock{stepClocks, ends, resident * double(device.sms)};
   double clocks = tile.parts > 1 ? estimateTail(steps, double(cost.tiles), problem, tile, device, clock)
                                  : estimateTiles(steps, double(cost.tiles), tile.persistent, clock);
-  // The card's calibration reads 3,083 GB/s of 3,352 (bench/results/h100-calibration).
+  // The GPU's calibration reads 3,083 GB/s of 3,352 (bench/results/h100-calibration).
   constexpr double readEfficiency = 0.92;
   double dram =
       problem.operandBytes / (readEfficiency * device.memoryBandwidth) + writeSeconds(problem.resultBytes, device);
@@ -480,7 +480,7 @@ static void forEachTallTile(const FoldProblem &problem, const Device &device,
 }
 
 /// The tile with its last round shared by several CTAs a tile, if that gains: all tiles of which no round is whole, or
-/// those of a whole round too. CTAs go on from one tile to the next: where others take their places a tail gains little
+/// those of a whole round too. CTAs go on from one tile to the next: where others take their slots a tail gains little
 /// (24 heads of 4352 x 128 on an H100: 384 us without, 358 to 386 with, 336 where CTAs go on).
 static std::optional<FoldTileChoice> shareTail(const FoldProblem &problem, const FoldTileChoice &whole,
                                                const Device &device) {

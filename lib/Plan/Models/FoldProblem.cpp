@@ -23,7 +23,7 @@ tg::ContractOp findFoldSum(tg::FoldOp fold) {
   return sum;
 }
 
-/// `value`, and what it is made of place by place, seen through views.
+/// `value`, and what it is made of element by element, seen through views.
 static void collectPlaces(Value value, llvm::SmallPtrSetImpl<Value> &found) {
   SmallVector<Value> work{value};
   while (!work.empty()) {

@@ -136,7 +136,7 @@ static double computingClocks(const GemmProblem &problem, const GemmTile &tile) 
 /// Clocks of a warpgroup to unpack one step's left operand: a warp's instructions wait for each other, and for those of
 /// the warps that have the same scheduler.
 static double unpackingClocks(const GemmProblem &problem, const GemmTile &tile, const Device &device) {
-  constexpr double instructions = 2.9; // Of an element: fields of words, their place, a scale.
+  constexpr double instructions = 2.9; // Of an element: fields of words, their position, a scale.
   double elements = double(tile.m * tile.k) / double(tile.warps * 32), others = double(tile.warps) / 4 - 1;
   return problem.unpackedBits ? elements * instructions * (device.tiles.instruction + others) : 0;
 }
@@ -171,7 +171,7 @@ static int64_t sharedOf(const GemmProblem &problem, const GemmTile &narrow) {
     bytes = std::max(bytes, slices * tile.m * tile.n * 4);
   if (tile.engine == tg::Engine::Wgmma) // What the epilogue reads lies beside the operands (weft-tk-stage).
     bytes += int64_t(problem.epilogueRegisters * 4 * double(tile.m * tile.n));
-  if (tile.split > 1) // Results pass through a slot each warpgroup; else what the CTAs send each other has a place.
+  if (tile.split > 1) // Results pass through a slot each warpgroup; else what the CTAs send each other has a buffer.
     bytes += tile.engine == tg::Engine::Wgmma ? tile.warps / 4 * 64 * 128 : tile.m * tile.n * 4 * problem.products;
   return bytes;
 }
@@ -197,7 +197,7 @@ static double dramBytes(const GemmProblem &problem, const GemmTile &tile, int64_
   return double(problem.batch) * (std::max(reads, lhs + rhs) + result);
 }
 
-/// Places of tiles whose steps are long enough that CTAs of a cluster do not wait for each other.
+/// Elements of tiles whose steps are long enough that CTAs of a cluster do not wait for each other.
 static constexpr int64_t longStep = 128 * 256;
 
 /// What each CTA sends when the CTAs of a cluster add their sums: all but its own part, in f32.
@@ -439,7 +439,7 @@ static TileTime timeTile(const GemmProblem &problem, const GemmTile &tile, std::
     time.busy += computing;
     time.alone += computing + clocks.copy;
     // Weights are asked for by the step that needs them, and come from DRAM: for each step after the first. On an H100
-    // depthwise windows in front of 14 x 14 x 384, 576 and 7 x 7 x 960 places of bf16 add 3.3, 5.2 and 7.2 us to the
+    // depthwise windows in front of 14 x 14 x 384, 576 and 7 x 7 x 960 elements of bf16 add 3.3, 5.2 and 7.2 us to the
     // product (2, 3 and 4 steps), 2.1 us as a kernel. FMA products are slow enough to hide it.
     if (tile.engine == tg::Engine::Mma)
       time.alone += device.coldClocks * (time.steps - 1) / time.steps;
@@ -453,7 +453,7 @@ static TileTime timeTile(const GemmProblem &problem, const GemmTile &tile, std::
 /// 6 parts of 128 x 256 sums take 23, 40 and 37 thousand clocks on an H100 (docs/notes/stream-k.md).
 static constexpr double receivedPart = 0.6;
 
-/// Clocks of the card where CTAs (or clusters) go on from whole tiles to parts of the others.
+/// Clocks of the GPU where CTAs (or clusters) go on from whole tiles to parts of the others.
 static double tailClocks(const GemmProblem &problem, const GemmTile &tile, const TileTime &time, int64_t tiles,
                          const Device &device) {
   int64_t slots = device.sms / tile.multicast, clusters = llvm::divideCeil(tiles, tile.multicast);
@@ -552,7 +552,7 @@ static void addStages(const GemmProblem &problem, const Device &device, GemmChoi
 
 GemmChoice chooseGemmTile(const GemmProblem &problem, const Device &device) {
   // What estimates tell apart: for less no CTAs wait for each other, but where they then compute less, and no tile has
-  // places that it does not use.
+  // elements that it does not use.
   double resolved = problem.lhsWork + problem.rhsWork > 0 ? 0.999 : 0.98;
   GemmChoice best, narrow, split, only, tail;
   forEachTile(problem, device, [&](const GemmTile &tile) {

@@ -26,9 +26,8 @@ static SmallVector<int64_t> listColumns(const GemmProblem &problem, int64_t leas
   return columns;
 }
 
-/// Whether the price is known to hold for a tile that is no power of two. Of 64 rows, of 48 columns, and of more places
-/// than 256 x 160, nine products took 1.05 to 1.4 times what it says (H100,
-/// docs/notes/narrow-tiles.md).
+/// Whether the price is known to hold for a tile that is no power of two. Of 64 rows, of 48 columns, and of more
+/// elements than 256 x 160, nine products took 1.05 to 1.4 times what it says (H100, docs/notes/narrow-tiles.md).
 static bool isKnownTile(int64_t m, int64_t n) {
   constexpr int64_t leastRows = 128, leastColumns = 80, mostPlaces = 256 * 160;
   return llvm::isPowerOf2_64(uint64_t(n)) || (m >= leastRows && n >= leastColumns && m * n <= mostPlaces);
@@ -72,7 +71,7 @@ static void forEachTile(const GemmProblem &problem, tg::Engine engine,
           // Elements that a thread loads one by one, each with its mask: more than these ptxas spills.
           if (problem.onlyK && (m + n) * k > warps * 32 * 24)
             continue;
-          // A thread's sums of FMAs live beside its operands. Kernelize sums thin products place by place, in
+          // A thread's sums of FMAs live beside its operands. Kernelize sums thin products element by element, in
           // registers.
           if (simt && problem.products * m * n > warps * 32 * 64)
             continue;
@@ -96,7 +95,7 @@ void forEachTile(const GemmProblem &problem, const Device &device, llvm::functio
   bool hasMatrix = problem.type == GemmType::F16 || problem.type == GemmType::S8 || problem.type == GemmType::Tf32;
   // Rows of the instruction that stay empty cost nothing where a product is bound by what it streams, and boxes stream
   // it faster than threads (an H100: 33 x 2560 x 5120 18.1 us, not 22.9; 21 x 5488 x 4864 26.1, not 31.1). Windows read
-  // each place many times, which steps of several of their places do not (92 channels to 8, 15 x 45 x 45: 88 us, by
+  // each element many times, which steps of several of their elements do not (92 channels to 8, 15 x 45 x 45: 88 us, by
   // mma.sync 156).
   constexpr int64_t warpRows = 16;
   bool hasRows = problem.m > (problem.taps > 1 ? 1 : warpRows);

@@ -14,7 +14,7 @@ inline constexpr int64_t skinny = 32;
 /// Groups of warps that share each step of a tile (weft-tk-slice-steps).
 int64_t slicesOf(const GemmProblem &problem, const GemmTile &tile);
 
-/// What has the places of a tile in shared memory: a power of two.
+/// What has the elements of a tile in shared memory: a power of two.
 inline GemmTile padded(GemmTile tile) {
   tile.n = int64_t(llvm::PowerOf2Ceil(uint64_t(tile.n)));
   return tile;

@@ -103,7 +103,7 @@ private:
   /// Whether `reducer` is inside of a fold, where only the fold's own dimension is streamed.
   static bool isOfFold(Operation *reducer) { return reducer && getFoldOf(reducer); }
 
-  /// Places between the least and the greatest value of `at` over a tile, both included.
+  /// Elements between the least and the greatest value of `at` over a tile, both included.
   int64_t spanOf(AffineExpr at) const {
     if (auto dim = dyn_cast<AffineDimExpr>(at))
       return sides[dim.getPosition()];
@@ -126,7 +126,7 @@ private:
     }
   }
 
-  /// The remainders of a reshape lie apart: no more places than the tile has along the dimensions that they are made
+  /// The remainders of a reshape lie apart: no more elements than the tile has along the dimensions that they are made
   /// of.
   void capPlaces(const KernelRequest &request, MutableArrayRef<int64_t> tile) const {
     bool hasRemainder = false;

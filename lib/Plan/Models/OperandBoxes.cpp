@@ -93,7 +93,7 @@ static bool isBox(const KernelToSchedule &kernel, const KernelRequest &request, 
       return false;
     for (auto [d, factor] : dims) {
       bool isReduced = kernel.access.dims[d].reducer != nullptr;
-      if (isReduced && d != depth) // One place in a step, wherever it is.
+      if (isReduced && d != depth) // One element in a step, wherever it is.
         continue;
       if (factor < 1 || factor > (isReduced ? 1 : mostStep))
         return false;
@@ -142,7 +142,7 @@ int64_t findMostBox(const KernelToSchedule &kernel, Value operand, ArrayRef<unsi
     all = std::min(all * wholeOf(d), mostReach);
   for (unsigned d : side) {
     int64_t reached = mostReach / int64_t(llvm::PowerOf2Ceil(findStep(kernel, sourceOf(operand), d)));
-    // What is beyond all places of a side is behind the last dimension (splitTile).
+    // What is beyond all elements of a side is behind the last dimension (splitTile).
     if (wholeOf(d) * (mostReach / all) > reached)
       most = std::min(most, reached);
   }

@@ -16,12 +16,12 @@ bool hasAlignedRows(mlir::Value value);
 /// Whether every index is another dimension, plus a constant where the operand is a slice: a box of the tensor.
 bool readsBoxes(mlir::AffineMap map);
 
-/// Whether tiles of an operand are boxes of a tensor in memory, whatever their extents up to findMostBox: its places
+/// Whether tiles of an operand are boxes of a tensor in memory, whatever their extents up to findMostBox: its elements
 /// are sums of dimensions, those of one side, by steps of 8 at most, in the order in which a tile has them, and one
 /// alone is innermost.
 bool hasBoxes(const KernelToSchedule &kernel, mlir::Value operand, std::optional<unsigned> depth);
 
-/// The most elements of a tile over `side`, dimensions of the kernel, whose boxes reach over 256 places at most.
+/// The most elements of a tile over `side`, dimensions of the kernel, whose boxes reach over 256 elements at most.
 int64_t findMostBox(const KernelToSchedule &kernel, mlir::Value operand, llvm::ArrayRef<unsigned> side);
 
 /// Whether windows slide along what is contiguous in the operand: it comes element by element, each with a mask.

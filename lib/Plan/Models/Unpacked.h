@@ -23,21 +23,21 @@ struct UnpackedProduct {
 bool paysByWarpgroups(const UnpackedProduct &product, const Device &device);
 
 /// Whether integers of type `packed` become factors of type `factor` in the registers that multiply: several share a
-/// word, and a float of 16 bits holds them beside the bits that tell their place
+/// word, and a float of 16 bits holds them beside the bits that tell their position
 /// (lib/Lower/TileKernelToNVVM/MapPairs.h).
 bool mayUnpack(mlir::Type packed, mlir::Type factor);
 
 /// The numbers of `value` if several share each word of it; else 0.
 int64_t countPacked(mlir::Value value);
 
-/// Places of a contraction's result that an element of the operand is multiplied for.
+/// Elements of a contraction's result that an element of the operand is multiplied for.
 int64_t countOtherRows(tg::ContractOp contract, unsigned operand);
 /// Whether `op` is a gather of rows: neighbours in its result lie side by side in what it reads, so that a product
 /// reads them as it would read the whole.
 bool takesRows(mlir::Operation *op);
 
-/// The tensor of numbers of at most 8 bits that the factor `operand` of a product is computed from place by place, if
-/// it lies in whole words and may be unpacked for factors of the operand's type; null if there is none.
+/// The tensor of numbers of at most 8 bits that the factor `operand` of a product is computed from element by element,
+/// if it lies in whole words and may be unpacked for factors of the operand's type; null if there is none.
 mlir::Value findPacked(mlir::Value operand);
 
 /// The operand of a product that lies packed in memory, along the sum.

@@ -1,4 +1,4 @@
-// Tiles of windows, by instructions: products and sums, and loads, which terms of neighbouring places share.
+// Tiles of windows, by instructions: products and sums, and loads, which terms of neighbouring elements share.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Windows.h"
 #include "weft/Dialect/TileGraph/IR/Contractions.h"
@@ -16,10 +16,10 @@ namespace {
 /// What is known of the windows of a kernel.
 struct Windows {
   unsigned inner = 0;   ///< The dimension of the result that is contiguous in memory.
-  unsigned sliding = 0; ///< That of which a thread has neighbouring places.
+  unsigned sliding = 0; ///< That of which a thread has neighbouring elements.
   int64_t vector = 1;   ///< Elements along `inner` of one access.
   int64_t bytes = 2;    ///< Of an element.
-  int64_t terms = 1;    ///< Of a place.
+  int64_t terms = 1;    ///< Of an element.
   int64_t own = 1;      ///< Of these along `sliding`,
   int64_t stride = 1, dilation = 1;
   SmallVector<int64_t> extents; ///< Of the result.

@@ -1,4 +1,4 @@
-// Kernels that sum over windows place by place (depthwise convolutions): their tiles and the time of their
+// Kernels that sum over windows element by element (depthwise convolutions): their tiles and the time of their
 // instructions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef WEFT_LIB_PLAN_MODELS_WINDOWS_H
@@ -8,7 +8,7 @@
 
 namespace weft::plan {
 
-/// A tile in which a thread has neighbouring places along a dimension that windows slide along, and loads once what
+/// A tile in which a thread has neighbouring elements along a dimension that windows slide along, and loads once what
 /// their terms have in common (weft-tk-layouts): the one whose instructions take the least time. Nothing where windows
 /// slide along what is contiguous alone.
 std::optional<ScheduleChoice> chooseWindows(const KernelToSchedule &kernel, tg::ContractOp contract,

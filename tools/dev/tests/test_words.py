@@ -1,4 +1,4 @@
-"""Messages, remarks and help use the field's words: what docs/glossary.md replaces is in no text that a tool prints."""
+"""What docs/glossary.md replaces is in no text that a tool prints, and in no comment of the code."""
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import pathlib
 import re
@@ -12,6 +12,10 @@ PRIVATE = {r"\bcards?\b|\bCARD\b": "GPU", r"(?<!in )\bplaces?\b(?! it there)": "
            r"\b(sums? of a|matrix) products?\b": "GEMM", r"\bsums? along\b": "contract over", r"\bkernels? (less|more)\b": "one fewer kernel, one more kernel",
            r"\bdear(er)?\b": "expensive", r"\btells\b": "says, shows, measures"}
 ALLOWED = ("last place", "in place of", "in the place of")  # Units in the last place; instead of.
+COMMENTED = ("lib/**/*.cpp", "lib/**/*.h", "include/**/*.h", "include/**/*.td", "tools/**/*.cpp", "tools/**/*.h", "tools/**/*.py", "kernels-runtime/**/*.cpp",
+             "kernels-runtime/**/*.h", "kernels-runtime/**/*.c", "kernels-runtime/**/*.py", "integrations/**/*.cpp", "integrations/**/*.h", "bench/**/*.py", "test/unit/**/*.cpp")
+IDIOMS = re.compile(r"`[^`]*`|\bPointwise\.cpp\b|\b[Ii]n (one|its|the|their|the last one's) place\b|\b[Ii]n place\b|\b[Tt]ak(e|es|en|ing) (the|its|their|each other's) place\b|\bunits? (in|of) the last place\b|"
+                    r"\b(and|maps) places?\b|\bPlaces (the|buffers)\b")  # Names, phrases, and the verb.
 _COMMENT = re.compile(r"(?<!:)//.*")
 _LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 
@@ -33,11 +37,44 @@ def private_words(source: str) -> list[tuple[str, str]]:
     return found
 
 
+def comments(source: str, mark: str) -> list[str]:
+    """Each comment as one text: neighbouring lines that are comments are one."""
+    found, isOpen = [], False
+    for line in source.splitlines():
+        match = re.search(r"(?<![:\"'])//[/!<]*(.*)" if mark == "//" else r"(?:^|\s)#(?![!{])(.*)", line)
+        if match and isOpen and not line[: match.start()].strip():
+            found[-1] += " " + match[1].strip()
+        elif match:
+            found.append(match[1].strip())
+        isOpen = bool(match)
+    return found
+
+
+def private_words_of_comments(source: str, mark: str) -> list[tuple[str, str]]:
+    found = []
+    for text in comments(source, mark):
+        plain = IDIOMS.sub("", text)
+        found += [(text, instead) for pattern, instead in PRIVATE.items() if "tells" not in pattern and re.search(pattern, plain, re.IGNORECASE)]
+    return found
+
+
 class Words(unittest.TestCase):
     def test_finds_them(self):
         self.assertEqual([instead for _, instead in private_words('f("expected a card of 4 SMs"); // a card\n g("two places of it", "card", "a good text");')],
                          ["GPU", "element, index, offset or position"])
         self.assertEqual(private_words('f("units in the last place are allowed", "caches in place", "a pointwise convolution");'), [])
+
+    def test_finds_them_in_comments(self):
+        self.assertEqual([instead for _, instead in private_words_of_comments("/// Two\n/// places of `place`.\nint card; // Of a card.\n", "//")],
+                         ["element, index, offset or position", "GPU"])
+        self.assertEqual(private_words_of_comments("// Written in\n// place; one takes the place of another: `places`.\nauto url = \"http://card\";", "//"), [])
+
+    def test_comments(self):
+        files = sorted({path for pattern in COMMENTED for path in ROOT.glob(pattern)} - {pathlib.Path(__file__).resolve()})
+        self.assertGreater(len(files), 1000)
+        found = [f"{path.relative_to(ROOT)}: \"{text[:120]}\": write {instead}" for path in files
+                 for text, instead in private_words_of_comments(path.read_text(), "#" if path.suffix == ".py" else "//")]
+        self.assertEqual(found, [])
 
     def test_texts_of_the_tools(self):
         files = sorted({path for pattern in SOURCES for path in ROOT.glob(pattern)})

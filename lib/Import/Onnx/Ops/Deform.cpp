@@ -10,7 +10,7 @@ using namespace mlir;
 namespace weft::onnx {
 namespace {
 
-/// Undeformed places along one dimension: tap (outer or inner part of K) and output position, as a tensor K x
+/// Undeformed positions along one dimension: tap (outer or inner part of K) and output position, as a tensor K x
 /// positions, with the other dimension's positions left to broadcasting.
 Value basePlaces(NodeContext &c, const Windows &windows, size_t d, Type element) {
   int64_t taps = windows[0].size * windows[1].size;

@@ -292,7 +292,7 @@ FailureOr<Value> encoderTable(NodeContext &n, const std::string &name) {
   return n.unsupported("`" + name + "` that are strings are not supported");
 }
 
-/// The value that stands at the place of an element among the keys, or the default.
+/// The value that stands at the position of an element among the keys, or the default.
 LogicalResult labelEncoder(NodeContext &n) {
   Value x = n.required(0);
   FailureOr<Value> keys = encoderTable(n, "keys"), values = encoderTable(n, "values");

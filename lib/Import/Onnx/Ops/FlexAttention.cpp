@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Without subgraphs it is the composite of Shared/Attention.h; else two products with the subgraphs between them, which
-// fold derivation puts into one fold again where they are pointwise.
+// fold derivation puts into one fold again where they are elementwise.
 #include "Shared/Attention.h"
 #include "Shared/Compose.h"
 #include "Shared/Expr.h"

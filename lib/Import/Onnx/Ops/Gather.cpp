@@ -67,7 +67,7 @@ static llvm::LogicalResult importGather(NodeContext &ctx) {
 
 //===--- Elements: indices of the data's rank ---===//
 
-/// Maps of GatherElements and ScatterElements: the place itself, but for `axis`, which is the index at that place.
+/// Maps of GatherElements and ScatterElements: the index itself, but for `axis`, which is the index at that index.
 static std::pair<AffineMap, AffineMap> elementMaps(NodeContext &ctx, int64_t rank, int64_t axis) {
   SmallVector<AffineExpr> exprs;
   for (int64_t d = 0; d < rank; ++d)
@@ -129,7 +129,7 @@ static llvm::LogicalResult importScatterElements(NodeContext &ctx) {
   return success();
 }
 
-//===--- N-dimensional: the last dimension of the indices is a place ---===//
+//===--- N-dimensional: the last dimension of the indices is an index ---===//
 
 namespace {
 
@@ -304,7 +304,7 @@ static std::optional<SmallVector<bool>> constantBooleans(NodeContext &ctx, Value
   return booleans;
 }
 
-/// Places in the flat operand, taken apart into one row for each dimension.
+/// Indices in the flat operand, taken apart into one row for each dimension.
 static llvm::LogicalResult countedNonZero(NodeContext &ctx, Value x) {
   Value flat = ctx.reshape(x, tg::Dims{tg::getNumElements(x.getType())});
   Value isNonZero = ctx.elementType(x).isInteger(1)

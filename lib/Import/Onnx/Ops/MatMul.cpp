@@ -1,4 +1,4 @@
-// Matrix products: MatMul, Gemm and the integer product with zero points.
+// GEMMs: MatMul, Gemm and the integer product with zero points.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Shared/Compose.h"
 #include "Shared/Contraction.h"

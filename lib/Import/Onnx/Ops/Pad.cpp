@@ -1,5 +1,5 @@
 // Pad in all modes. Constant padding is tg.pad (and tg.slice for negative amounts); the others read the operand again
-// at places that depend only on the axis: a constant table, or index arithmetic where the extent is symbolic.
+// at indices that depend only on the axis: a constant table, or index arithmetic where the extent is symbolic.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Shared/Expr.h"
 #include "Shared/Extents.h"
@@ -45,7 +45,7 @@ FailureOr<Amounts> readAmounts(NodeContext &c, int64_t rank) {
   return amounts;
 }
 
-/// Place in an operand of `extent` elements (at least 1) that padded place `i` (0 the operand's first) repeats.
+/// Index in an operand of `extent` elements (at least 1) that padded index `i` (0 the operand's first) repeats.
 int64_t sourcePlace(PadMode mode, int64_t i, int64_t extent) {
   if (mode == PadMode::Edge || extent == 1)
     return std::clamp<int64_t>(i, 0, extent - 1);
@@ -54,7 +54,7 @@ int64_t sourcePlace(PadMode mode, int64_t i, int64_t extent) {
   return mode == PadMode::Reflect ? std::min(place, period - place) : place;
 }
 
-/// The same as index arithmetic over a symbolic extent, from places that count from the operand's first.
+/// The same as index arithmetic over a symbolic extent, from indices that count from the operand's first.
 Value sourcePlaces(NodeContext &c, PadMode mode, AffineExpr extent, Expr place) {
   Expr count(c, c.extents({extent}));
   if (mode == PadMode::Wrap)
@@ -105,7 +105,7 @@ FailureOr<Value> readPadValue(NodeContext &c, Value x) {
   return c.reshape(value, ArrayRef<AffineExpr>());
 }
 
-/// Padding (or cropping) by amounts that are data: places are counted from the operand's first, and what lies outside
+/// Padding (or cropping) by amounts that are data: indices are counted from the operand's first, and what lies outside
 /// is the value. `pads` and `axes` (may be null) are 1-D.
 LogicalResult padAtRuntime(NodeContext &c, Value x, Value pads, Value axes, PadMode mode) {
   int64_t rank = c.rank(x);

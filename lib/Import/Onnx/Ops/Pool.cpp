@@ -35,7 +35,7 @@ FailureOr<Windows> readPool(NodeContext &c, Value x) {
 
 //===--- MaxPool ---===//
 
-/// Places of the chosen elements in the operand, as flat indices over all of N x C x spatial. `choice` (N x C x
+/// Indices of the chosen elements in the operand, as flat indices over all of N x C x spatial. `choice` (N x C x
 /// positions) numbers the taps of each window in row-major order.
 Value flatIndices(NodeContext &c, Value x, Value choice, ArrayRef<WindowDim> windows, ArrayRef<int64_t> extents,
                   bool columnMajor) {

@@ -104,7 +104,7 @@ LogicalResult importQLinearMatMul(NodeContext &c) {
   return deliver(c, roundToInteger(c, scaled, parameter(YZero, true), c.elementType(c.input(YZero))));
 }
 
-//===--- Pointwise ---===//
+//===--- Elementwise ---===//
 
 /// a * sa + b * sb or a * sa * b * sb, over sy. Scales are divided by scales first, as onnxruntime does: with equal
 /// ones the quotient is exact, and so are ties.

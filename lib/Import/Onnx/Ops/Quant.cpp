@@ -1,4 +1,4 @@
-// QuantizeLinear, DequantizeLinear (both domains) and DynamicQuantizeLinear as pointwise arithmetic.
+// QuantizeLinear, DequantizeLinear (both domains) and DynamicQuantizeLinear as elementwise arithmetic.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Shared/Expr.h"
 #include "Shared/Quantization.h"

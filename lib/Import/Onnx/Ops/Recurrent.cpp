@@ -251,7 +251,7 @@ struct Unrolled {
   State last;
 };
 
-/// One step at place `time` of the sequence: the output, and the state behind it. Past the end of a sequence
+/// One step at position `time` of the sequence: the output, and the state behind it. Past the end of a sequence
 /// (`lengths`, batch x 1, may be null) the state stays and the output is 0.
 Value advance(NodeContext &c, const Recurrence &r, const DirectionWeights &weights, int64_t d, Value inputs,
               Value lengths, Value time, State &state) {

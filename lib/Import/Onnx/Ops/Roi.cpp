@@ -76,7 +76,7 @@ FailureOr<RoiSamples> samplePoints(NodeContext &c, Value rois, unsigned d, const
   return RoiSamples{begin + extent * fraction, valid, count};
 }
 
-/// Two taps for each place; places more than one element outside weigh nothing, others are clamped.
+/// Two taps for each position; positions more than one element outside weigh nothing, others are clamped.
 AxisTaps roiTaps(NodeContext &c, const RoiSamples &samples, AffineExpr extent) {
   if (!samples.place)
     return {};

@@ -28,7 +28,7 @@ Value sequence(NodeContext &n, unsigned i, bool mayStack = false) {
   return list;
 }
 
-/// Input `i` as a place among `count`; negative ones count from the end. Absent: `otherwise`.
+/// Input `i` as a position among `count`; negative ones count from the end. Absent: `otherwise`.
 FailureOr<int64_t> position(NodeContext &n, unsigned i, int64_t count, int64_t otherwise) {
   if (!n.input(i))
     return otherwise;
@@ -45,7 +45,7 @@ FailureOr<int64_t> position(NodeContext &n, unsigned i, int64_t count, int64_t o
   return at;
 }
 
-/// Input `i`, which is data, as a place among `count`, checked when the model runs; negative ones count from `end`.
+/// Input `i`, which is data, as a position among `count`, checked when the model runs; negative ones count from `end`.
 /// Null after an error, and without one if the input is absent or known.
 Value runtimePosition(NodeContext &n, unsigned i, int64_t count, int64_t end) {
   Value given = n.input(i);
@@ -149,7 +149,7 @@ LogicalResult sequenceInsert(NodeContext &n) {
   SmallVector<Value> elements(NodeContext::elements(list));
   int64_t count = int64_t(elements.size());
   if (Value place = runtimePosition(n, 2, count + 1, count)) {
-    // What was in front of the place, the new element, what was behind it.
+    // What was in front of the position, the new element, what was behind it.
     SmallVector<Value> sources = elements;
     sources.push_back(element);
     if (failed(n.checkTensor(element, "the element")))
@@ -165,7 +165,7 @@ LogicalResult sequenceInsert(NodeContext &n) {
   FailureOr<int64_t> at = position(n, 2, count + 1, count);
   if (n.failedAlready() || failed(at))
     return failure();
-  // A negative position counts from the last element, not from the place after it.
+  // A negative position counts from the last element, not from the position after it.
   std::optional<int64_t> given = n.input(2) ? n.constantInt(n.input(2)) : std::nullopt;
   if (given && *given < 0 && *at == 0)
     return n.error("position " + Twine(*given) + " is not among " + Twine(count));

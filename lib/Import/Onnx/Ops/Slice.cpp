@@ -93,7 +93,7 @@ static llvm::LogicalResult importSplit(NodeContext &ctx) {
 
 namespace {
 
-/// One axis of a slice: places offset + i * step, `size` of them.
+/// One axis of a slice: indices offset + i * step, `size` of them.
 struct AxisSlice {
   AffineExpr offset, size;
   int64_t step;
@@ -119,7 +119,7 @@ static bool hasKnownSign(AffineExpr bound, AffineExpr extent) {
   return tg::isNonNegative(tg::simplify(-bound - 1)) && tg::isNonNegative(tg::simplify(extent + bound));
 }
 
-/// A slice bound as a place in [0, extent]: negative ones count from the end, what is beyond is clamped. A symbolic
+/// A slice bound as an index in [0, extent]: negative ones count from the end, what is beyond is clamped. A symbolic
 /// bound is taken to lie inside, which is checked when the model runs.
 static FailureOr<AffineExpr> clampBound(NodeContext &ctx, AffineExpr bound, AffineExpr extent,
                                         const llvm::Twine &what) {
@@ -165,7 +165,7 @@ static FailureOr<AxisSlice> forwardSlice(NodeContext &ctx, AffineExpr start, Aff
   return AxisSlice{*first, size, step};
 }
 
-/// A bound of a slice with step < 0 as a place in [-1, extent - 1]. As with `clampBound`, what is not known to lie
+/// A bound of a slice with step < 0 as an index in [-1, extent - 1]. As with `clampBound`, what is not known to lie
 /// inside is taken to, which is checked when the model runs.
 static FailureOr<AffineExpr> clampPlace(NodeContext &ctx, AffineExpr bound, AffineExpr extent,
                                         const llvm::Twine &what) {
@@ -177,12 +177,12 @@ static FailureOr<AffineExpr> clampPlace(NodeContext &ctx, AffineExpr bound, Affi
     return ctx.constExpr(-1);
   if ((constant && (*constant >= leastEnd || *constant == -1)) || tg::isNonNegative(tg::simplify(bound - extent)))
     return tg::simplify(extent - 1);
-  // The place behind it lies in [0, extent].
+  // The index behind it lies in [0, extent].
   FailureOr<AffineExpr> behind = clampBound(ctx, tg::simplify(bound + 1), extent, what);
   return failed(behind) ? behind : FailureOr<AffineExpr>(tg::simplify(*behind - 1));
 }
 
-/// step < 0: from the place of `start` down to above that of `end`.
+/// step < 0: from the index of `start` down to above that of `end`.
 static FailureOr<AxisSlice> backwardSlice(NodeContext &ctx, AffineExpr start, AffineExpr end, int64_t step,
                                           AffineExpr extent) {
   FailureOr<AffineExpr> first = clampPlace(ctx, start, extent, "slice start"),
@@ -230,7 +230,7 @@ static Value sliceAxes(NodeContext &ctx, Value x, llvm::ArrayRef<AxisBounds> bou
                                                : backwardSlice(ctx, each.start, each.end, each.step, extent);
     if (failed(slice))
       return {};
-    // At most one place: the step is never taken.
+    // At most one index: the step is never taken.
     if (tg::getConstant(slice->size) && *tg::getConstant(slice->size) <= 1)
       slice->step = 1;
     x = takeRange(ctx, x, each.axis, slice->offset, slice->size, slice->step);
@@ -246,7 +246,7 @@ static bool mayLieOutside(NodeContext &ctx, AffineExpr bound, AffineExpr extent,
   std::optional<int64_t> constant = tg::getConstant(bound);
   if (!constant || *constant == 0 || *constant >= leastEnd || *constant <= -leastEnd || !ctx.isData(extent))
     return false;
-  return step > 0 || *constant != -1; // A backward slice from -1 begins behind the last place, if there is one.
+  return step > 0 || *constant != -1; // A backward slice from -1 begins behind the last element, if there is one.
 }
 
 /// Whether `sliceAxes` can take these bounds of an axis of this extent.

@@ -151,7 +151,7 @@ FailureOr<ImageBlocks> readImageBlocks(NodeContext &c) {
   return g;
 }
 
-/// Flat image place of each (tap, position), both row-major; places in the padding get the number of pixels, which a
+/// Flat image index of each (tap, position), both row-major; indices in the padding get the number of pixels, which a
 /// scatter drops.
 Value imagePlaces(NodeContext &c, const ImageBlocks &g) {
   size_t spatial = g.spatial();

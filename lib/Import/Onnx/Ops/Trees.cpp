@@ -1,6 +1,6 @@
 // Decision trees of ai.onnx.ml: TreeEnsemble, TreeEnsembleRegressor and TreeEnsembleClassifier. All rows walk all trees
 // at once, one level a step: tables over the nodes give the feature to look at, the value to compare it with and the
-// two places to go to; a leaf leads to itself.
+// two nodes to go to; a leaf leads to itself.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Shared/Common.h"
 #include "Shared/Expr.h"
@@ -23,7 +23,7 @@ enum Aggregate : unsigned { Average, Sum, Min, Max };
 /// Levels that are walked at most, each in about ten ops.
 constexpr int64_t maxDepth = 128;
 
-/// Places are those of the inner nodes, and behind them those of the leaves.
+/// Indices are those of the inner nodes, and behind them those of the leaves.
 struct Forest {
   SmallVector<int64_t> features, modes, onTrue, onFalse, missingTrue, roots;
   SmallVector<double> values;

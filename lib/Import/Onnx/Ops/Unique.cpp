@@ -65,7 +65,7 @@ private:
   std::vector<Scalar> scalars;
 };
 
-/// The distinct entries by their first places, the number of each entry's, and how often each occurs.
+/// The distinct entries by their first positions, the number of each entry's, and how often each occurs.
 struct Groups {
   SmallVector<int64_t> first, inverse, counts;
 };
@@ -89,7 +89,7 @@ Groups groupEntries(const Entries &entries, bool sorted) {
   }
   if (sorted)
     return groups;
-  // In the order of first places instead.
+  // In the order of first positions instead.
   SmallVector<int64_t> byPlace(groups.first.size()), rank(groups.first.size());
   std::iota(byPlace.begin(), byPlace.end(), 0);
   llvm::sort(byPlace, [&](int64_t a, int64_t b) { return groups.first[a] < groups.first[b]; });
@@ -169,7 +169,7 @@ LogicalResult uniqueAtRuntime(NodeContext &n, Value x, std::optional<int64_t> ax
   AffineExpr groups = n.dim(starts, 0);
   Value ones = n.cast(isFirst, n.b.getI64Type());
   Expr groupOf = Expr(n, n.make<tg::ScanOp>(tg::Monoid::Add, ones, int64_t(0), false, false)) - 1.0;
-  // A stable sort has the first place of each group in front.
+  // A stable sort has the first position of each group in front.
   Value first = takeAlong(n, order, starts, 0);
   Expr next(n, takeAlong(n, starts, (Expr(n, iota(n, groups)) + 1.0), 0));
   Expr isLast = Expr(n, iota(n, groups)).compare(tg::CmpPredicate::Eq, Expr(n, n.extents(groups)) - 1.0);

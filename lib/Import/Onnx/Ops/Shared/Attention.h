@@ -83,7 +83,7 @@ mlir::Value mergeHeads(NodeContext &n, mlir::Value x);
 /// Extents of the scores of a query and a key of rank 4.
 ScoreDims scoreDims(NodeContext &n, mlir::Value query, mlir::Value key);
 
-/// `memory` with element target(d)[places[source(d)]] = rows[d]; no two rows have the same place.
+/// `memory` with element target(d)[indices[source(d)]] = rows[d]; no two rows have the same index.
 mlir::Value writeRows(NodeContext &n, mlir::Value memory, mlir::Value places, mlir::Value rows, mlir::AffineMap target,
                       mlir::AffineMap source);
 /// `past` (B x G x P x D) in a buffer of `length` positions, at least P, with `fresh` (B x G x S x D) at the positions

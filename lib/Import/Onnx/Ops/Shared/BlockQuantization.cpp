@@ -1,4 +1,4 @@
-// Integers become floats as views and pointwise ops over blocks, which fuse into the product that reads them.
+// Integers become floats as views and elementwise ops over blocks, which fuse into the product that reads them.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "BlockQuantization.h"
 #include "../../Tensors.h"
@@ -36,7 +36,7 @@ Value unpackBits(NodeContext &n, Value bytes, int64_t bits) {
   dims.back() = tg::simplify(dims.back() * fields);
   if (Value known = retypeBytes(n, bytes, dims, bits))
     return known;
-  // Each byte once for each field, moved by the field's place: pointwise, where it is read.
+  // Each byte once for each field, moved by the field's position: elementwise, where it is read.
   Type element = n.elementType(bytes);
   SmallVector<APInt> places;
   for (int64_t i = 0; i < fields; ++i)

@@ -21,7 +21,7 @@ struct BlockedRows {
 /// `rows`.. x columns numbers in `element`, computed in its compute type. `packed` is ui8 of rows.. x bytes of the
 /// blocks, `scales` rows.. x blocks, `zeros` null (half the range), floats of rows.. x blocks, or packed like the
 /// numbers with each row padded to whole bytes. `groups`, 1-D, names the block of each column where that does not
-/// follow from its place.
+/// follow from its position.
 mlir::Value dequantizeRows(NodeContext &n, const BlockedRows &spec, llvm::ArrayRef<mlir::AffineExpr> rows,
                            mlir::Value packed, mlir::Value scales, mlir::Value zeros, mlir::Value groups,
                            mlir::Type element);

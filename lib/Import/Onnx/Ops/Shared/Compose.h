@@ -37,7 +37,7 @@ mlir::Value iota(NodeContext &n, int64_t axis, llvm::ArrayRef<mlir::AffineExpr> 
 mlir::Value extentScalar(NodeContext &n, mlir::AffineExpr expr, mlir::Type element);
 /// Arithmetic mean along `axes` in the element type of `value`, a float type.
 mlir::Value mean(NodeContext &n, mlir::Value value, llvm::ArrayRef<int64_t> axes, bool keepDims);
-/// Entries `indices` of dimension `axis`, whose place the dimensions of `indices` take (ONNX Gather).
+/// Entries `indices` of dimension `axis`, whose position the dimensions of `indices` take (ONNX Gather).
 mlir::Value take(NodeContext &n, mlir::Value data, mlir::Value indices, int64_t axis);
 mlir::Value compare(NodeContext &n, tg::CmpPredicate predicate, mlir::Value lhs, mlir::Value rhs);
 /// x * sigmoid(alpha * x), in the element type of `value`.

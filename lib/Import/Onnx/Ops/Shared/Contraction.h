@@ -15,7 +15,7 @@ struct Labeled {
 
 /// Sum of products over the labels that `result` lacks; the result's dimensions are labelled `result`, its elements are
 /// of type `element`. Extents of a label agree or are static 1 in one operand, which then stretches. Every label of
-/// `result` is one of an operand's. Without labels to sum, a pointwise product. Null in, null out.
+/// `result` is one of an operand's. Without labels to sum, an elementwise product. Null in, null out.
 mlir::Value contractLabeled(NodeContext &n, Labeled lhs, Labeled rhs, llvm::ArrayRef<int> result, mlir::Type element);
 
 /// numpy's matmul of operands of any rank from 1 on, with elements of type `element`.

@@ -1,4 +1,5 @@
-// Builds the contraction of a convolution: reshape views split the channels into groups, affine maps place the windows.
+// Builds the contraction of a convolution: reshape views split the channels into groups, affine maps position the
+// windows.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Convolution.h"
 

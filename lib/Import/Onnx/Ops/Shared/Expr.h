@@ -1,4 +1,4 @@
-// Arithmetic notation for handlers: an Expr is a value that builds pointwise ops with C++ operators.
+// Arithmetic notation for handlers: an Expr is a value that builds elementwise ops with C++ operators.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // As with NodeContext's builders, null operands give null results, so a formula needs one check at its end. Number

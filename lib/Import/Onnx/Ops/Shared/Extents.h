@@ -1,4 +1,4 @@
-// Arithmetic on symbolic extents, and movement along one axis by symbolic places, shared by shape operators.
+// Arithmetic on symbolic extents, and movement along one axis by symbolic offsets, shared by shape operators.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef WEFT_LIB_IMPORT_ONNX_OPS_SHARED_EXTENTS_H
 #define WEFT_LIB_IMPORT_ONNX_OPS_SHARED_EXTENTS_H
@@ -15,7 +15,7 @@ mlir::AffineExpr productOf(NodeContext &ctx, llvm::ArrayRef<mlir::AffineExpr> di
 mlir::AffineExpr divideProducts(NodeContext &ctx, llvm::ArrayRef<mlir::AffineExpr> dividend,
                                 llvm::ArrayRef<mlir::AffineExpr> divisor);
 
-/// Elements offset, offset + stride, ... (`size` of them) along `axis`; all places are in bounds. A symbolic offset
+/// Elements offset, offset + stride, ... (`size` of them) along `axis`; all indices are in bounds. A symbolic offset
 /// makes a gather.
 mlir::Value takeRange(NodeContext &ctx, mlir::Value value, int64_t axis, mlir::AffineExpr offset, mlir::AffineExpr size,
                       int64_t stride);

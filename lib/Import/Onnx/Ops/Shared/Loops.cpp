@@ -213,7 +213,7 @@ private:
   LogicalResult deliver(const LoopResults &results);
   Value withCollected(Value list, Value rows);
 
-  /// What becomes of a value that the node carries, where it has no place among what the program's loop carries.
+  /// What becomes of a value that the node carries, where it has no position among what the program's loop carries.
   enum Place : int { Passed = -1, Appended = -2 };
 
   NodeContext &ctx;

@@ -23,7 +23,7 @@ struct LoopResults {
   llvm::SmallVector<mlir::Value> carried, collected;
 };
 
-/// A counted loop: `build` gets what is carried and the rows of what is scanned. Piece i is put at the place of its
+/// A counted loop: `build` gets what is carried and the rows of what is scanned. Piece i is put at the index of its
 /// turn, counted from the end where `collectedReversed[i]`.
 mlir::FailureOr<LoopResults>
 buildCountedLoop(NodeContext &ctx, llvm::StringRef name, mlir::AffineExpr trips, mlir::ValueRange initial,

@@ -1,4 +1,4 @@
-// Builds quantisation arithmetic from pointwise ops and repeats block parameters to the shape of what they scale.
+// Builds quantisation arithmetic from elementwise ops and repeats block parameters to the shape of what they scale.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Quantization.h"
 #include "Expr.h"

@@ -87,7 +87,7 @@ template <typename Number> Number kernelWeight(const ResampleSpec &spec, Number 
 /// Half of the filter's width at its own scale.
 inline double radius(const ResampleSpec &spec) { return spec.mode == ResampleMode::Cubic ? 2 : 1; }
 
-/// Place of the first tap relative to the floor of the coordinate; the last one is 1 - that.
+/// Position of the first tap relative to the floor of the coordinate; the last one is 1 - that.
 template <typename Number> Number firstTap(const ResampleSpec &spec, Number filterScale) {
   return floorOf(-radius(spec) / filterScale) + 1.0;
 }

@@ -1,7 +1,7 @@
 // Taps and weights of a resampling along one axis, computed at import in double precision.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// ONNX Resize is separable: along each axis, output o is a weighted sum of a few input elements whose places and
+// ONNX Resize is separable: along each axis, output o is a weighted sum of a few input elements whose indices and
 // weights depend only on o and the extents. A table lists them, so that Resize becomes gathers and contractions with
 // constants.
 #ifndef WEFT_LIB_IMPORT_ONNX_OPS_SHARED_RESAMPLETABLE_H

@@ -102,7 +102,7 @@ Value runtimeExpand(NodeContext &ctx, Value x, Value shape) {
       result[d] = own[d];
       continue;
     }
-    // 1 or the result's extent: the places are the same or all 0.
+    // 1 or the result's extent: the indices are the same or all 0.
     x = takeAlong(ctx, x, Expr(ctx, iota(ctx, result[d])).min(scalarOf(ctx, own[d]) - 1.0), d);
   }
   return ctx.broadcastTo(x, result);
@@ -193,13 +193,13 @@ Value runtimeSlice(NodeContext &ctx, Value x, Value starts, Value ends, Value ax
     if (axis >= 0 && axis < rank)
       isCut[axis] = true;
   }
-  // Per dimension: the first place, the number of places and the step.
+  // Per dimension: the first index, the number of indices and the step.
   Expr first(ctx, spreadOverAxes(ctx, starts, axes, rank, 0));
   Expr last(ctx, spreadOverAxes(ctx, ends, axes, rank, farEnd));
   Expr by(ctx, steps ? spreadOverAxes(ctx, steps, axes, rank, 1) : ctx.intsConstant(SmallVector<int64_t>(rank, 1)));
   Expr extent(ctx, ctx.extents(ctx.dims(x)));
   Expr isForward = by.compare(tg::CmpPredicate::Gt, 0.0);
-  // Forward, places lie in [0, extent]; backward, the first in [0, extent - 1] and the last in [-1, extent - 1].
+  // Forward, indices lie in [0, extent]; backward, the first in [0, extent - 1] and the last in [-1, extent - 1].
   Expr low = isForward.select(extent.like(0), extent.like(-1)), high = isForward.select(extent, extent - 1.0);
   auto fromEnd = [&](Expr place) { return place.compare(tg::CmpPredicate::Lt, 0.0).select(place + extent, place); };
   first = fromEnd(first).max(extent.like(0)).min(high);
@@ -291,7 +291,7 @@ FailureOr<SplitByAxes> splitByAxes(NodeContext &ctx, Value x, Value axes, bool k
   FailureOr<tg::Dims> result = keepDims ? ctx.runtimeDims(kept, "extents") : runtimeSqueezeDims(ctx, x, axes);
   if (failed(shape) || failed(result))
     return failure();
-  // Places in the flat operand, digit by digit from the last dimension.
+  // Indices in the flat operand, digit by digit from the last dimension.
   AffineExpr one = ctx.constExpr(1), stride = one;
   Expr row(ctx, ctx.reshape(iota(ctx, (*shape)[0]), {(*shape)[0], one})),
       column(ctx, ctx.reshape(iota(ctx, (*shape)[1]), {one, (*shape)[1]}));
@@ -317,12 +317,12 @@ Value shiftAlong(NodeContext &ctx, Value x, int64_t axis, Expr low, AffineExpr e
   line[axis] = extent;
   Expr isInside =
       place.compare(tg::CmpPredicate::Ge, 0.0) & place.compare(tg::CmpPredicate::Lt, scalarOf(ctx, ctx.dim(x, axis)));
-  // A negative place would count from the end; one behind it is clamped.
+  // A negative index would count from the end; one behind it is clamped.
   Expr moved(ctx, takeAlong(ctx, x, place.max(0.0), axis));
   return isInside.reshape(line).select(moved, Expr(ctx, value));
 }
 
-//===--- Places ---===//
+//===--- Indices ---===//
 
 /// Index maps of gathers and scatters along one axis by an index for each element.
 static std::pair<AffineMap, AffineMap> elementMaps(NodeContext &ctx, int64_t rank, int64_t axis) {
@@ -341,7 +341,7 @@ Value takeElements(NodeContext &ctx, Value data, Value indices, int64_t axis) {
                                 ctx.b.getAffineMapArrayAttr(indexMap));
 }
 
-/// r[.., places[.., i, ..], ..] = i along `axis`; places outside of `extent` are dropped.
+/// r[.., indices[.., i, ..], ..] = i along `axis`; indices outside of `extent` are dropped.
 static Value placeNumbers(NodeContext &ctx, Value places, int64_t axis, AffineExpr extent) {
   if (!places)
     return {};
@@ -378,7 +378,7 @@ static Expr isInFront(Expr a, Expr b, bool largest) {
   return result | (wins & loses.unary<tg::NotOp>());
 }
 
-/// Whether the place along dimension `axis` + 1 is less than that along `axis`, for `rank` dimensions of which these
+/// Whether the index along dimension `axis` + 1 is less than that along `axis`, for `rank` dimensions of which these
 /// two have the extent `extent` and the others 1.
 static Expr isEarlier(NodeContext &ctx, int64_t rank, int64_t axis, AffineExpr extent) {
   tg::Dims rows(rank, ctx.constExpr(1)), columns = rows;
@@ -390,7 +390,7 @@ static Expr isEarlier(NodeContext &ctx, int64_t rank, int64_t axis, AffineExpr e
 Value sortedPlaces(NodeContext &ctx, Value x, int64_t axis, bool largest) {
   if (!x)
     return {};
-  // An element's place is the number of those in front of it: compared with all of its line.
+  // An element's position is the number of those in front of it: compared with all of its line.
   tg::Dims dims = ctx.dims(x), one = dims, other = dims;
   one.insert(one.begin() + axis + 1, ctx.constExpr(1));
   other.insert(other.begin() + axis, ctx.constExpr(1));

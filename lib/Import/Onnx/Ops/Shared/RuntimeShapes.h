@@ -49,18 +49,18 @@ mlir::FailureOr<tg::Dims> runtimeUnsqueezeDims(NodeContext &ctx, mlir::Value x, 
 mlir::Value shiftAlong(NodeContext &ctx, mlir::Value x, int64_t axis, Expr low, mlir::AffineExpr extent,
                        mlir::Value value);
 
-/// Places of the true elements of the 1-D `mask`, in order: 1-D i64 of an extent that the program binds.
+/// Indices of the true elements of the 1-D `mask`, in order: 1-D i64 of an extent that the program binds.
 mlir::Value placesOfTrue(NodeContext &ctx, mlir::Value mask, llvm::StringRef what);
 
-/// Places along `axis` in the order of their elements, descending if `largest`; equal elements in the order of places,
-/// NaN before all others when descending. i64 of the shape of `x`.
+/// Indices along `axis` in the order of their elements, descending if `largest`; equal elements in the order of
+/// indices, NaN before all others when descending. i64 of the shape of `x`.
 mlir::Value sortedPlaces(NodeContext &ctx, mlir::Value x, int64_t axis, bool largest);
 
-/// Places of the rows of a matrix in ascending lexicographic order; equal rows in the order of places, NaN last. 1-D
+/// Indices of the rows of a matrix in ascending lexicographic order; equal rows in the order of indices, NaN last. 1-D
 /// i64.
 mlir::Value sortedRows(NodeContext &ctx, mlir::Value x);
 
-/// The element of a list, of one rank and element type, whose place is the rank-0 i64 `place`. Its extents are bound
+/// The element of a list, of one rank and element type, whose position is the rank-0 i64 `place`. Its extents are bound
 /// when the program runs where those of the elements differ.
 mlir::Value elementOfList(NodeContext &ctx, llvm::ArrayRef<mlir::Value> elements, mlir::Value place);
 

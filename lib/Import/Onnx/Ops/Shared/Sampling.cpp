@@ -11,7 +11,7 @@ Value withTapDim(NodeContext &c, Value value) { return value ? c.unsqueeze(value
 FailureOr<tg::Dims> sampledExtents(NodeContext &c, Value x) {
   constexpr int64_t most = int64_t(1) << 24;
   tg::Dims extents = llvm::to_vector(ArrayRef<AffineExpr>(c.dims(x)).drop_front(2));
-  double plane = 1; // Flat places stay far below 2^63.
+  double plane = 1; // Flat indices stay far below 2^63.
   for (AffineExpr extent : extents) {
     std::optional<int64_t> known = tg::getConstant(extent);
     plane *= static_cast<double>(known.value_or(1));
@@ -38,7 +38,7 @@ AxisTaps linearTaps(Expr coordinate, Expr last) {
   return {place.max(0.0).min(last).cast(c.b.getI64Type()), weight, inside};
 }
 
-/// Moves the tap dimension of `value` (its last) to place `i` of `count` trailing tap dimensions.
+/// Moves the tap dimension of `value` (its last) to position `i` of `count` trailing tap dimensions.
 static Value placeTapDim(NodeContext &c, Value value, size_t i, size_t count) {
   if (!value)
     return {};

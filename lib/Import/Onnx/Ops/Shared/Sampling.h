@@ -1,4 +1,4 @@
-// Reading tensors at computed places: taps along each dimension, flat gathers, weighted sums of taps.
+// Reading tensors at computed indices: taps along each dimension, flat gathers, weighted sums of taps.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // GridSample, DeformConv and RoiAlign compute coordinates at run time. Along each spatial dimension a coordinate gives

@@ -15,8 +15,8 @@ mlir::FailureOr<unsigned> readPostTransform(NodeContext &n);
 /// `scores`, rows x classes, transformed; null after an error.
 mlir::Value transformScores(NodeContext &n, unsigned post, Expr scores);
 
-/// The numbers that stand for the classes: attribute `numbers`, or places in attribute `classlabels_strings` (there are
-/// no tensors of strings).
+/// The numbers that stand for the classes: attribute `numbers`, or positions in attribute `classlabels_strings` (there
+/// are no tensors of strings).
 mlir::FailureOr<llvm::SmallVector<int64_t>> readLabels(NodeContext &n, llvm::StringRef numbers);
 /// The label of the first of the largest scores of each row.
 mlir::Value labelOfLargest(NodeContext &n, llvm::ArrayRef<int64_t> labels, mlir::Value scores);

@@ -32,7 +32,7 @@ struct MelSpec {
   mlir::AffineExpr bins, spectrum, fourierLength, sampleRate;
   mlir::Value lowHertz, highHertz; ///< f64 of rank 0.
 };
-/// The frequencies, as places in the spectrum, between which the triangles rise and fall: f64 of bins + 2 elements.
+/// The frequencies, as positions in the spectrum, between which the triangles rise and fall: f64 of bins + 2 elements.
 Expr melEdges(NodeContext &c, const MelSpec &spec);
 /// f64 of spectrum x bins, from the edges as i64.
 Expr makeMelWeights(NodeContext &c, const MelSpec &spec, Expr edges);

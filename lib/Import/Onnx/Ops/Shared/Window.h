@@ -18,7 +18,7 @@ struct WindowDim {
   int64_t low = 0, high = 0; ///< Padding before and after, not negative.
   int64_t overhang = 0;      ///< Elements that the last window needs beyond the padding (ceil_mode).
   mlir::AffineExpr output;   ///< Number of window positions.
-  mlir::AffineExpr first;    ///< SAME over a symbolic extent: place of the first window in the padded operand.
+  mlir::AffineExpr first;    ///< SAME over a symbolic extent: index of the first window in the padded operand.
 
   /// Elements from the first to the last tap.
   int64_t reach() const { return (size - 1) * dilation + 1; }
