@@ -60,7 +60,6 @@ public:
 
   unsigned addLane(int64_t extent, double key, Scope *root);
   const Lane &lane(unsigned i) const { return lanes[i]; }
-  unsigned numLanes() const { return lanes.size(); }
 
   mlir::AffineExpr addScalar(mlir::Value index, mlir::AffineExpr extent, Scope *scope);
   /// An equal axis is the same atom. `base` is over scalars.

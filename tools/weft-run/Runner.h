@@ -67,7 +67,6 @@ public:
   weft_session *getSession() const { return session.get(); }
   /// The last run as a trace of Perfetto, in a file.
   Error writeTrace(const std::string &path) const;
-  weft_bundle *getBundle() const { return bundle.get(); }
   std::string getEntryName() const;
 
 private:

@@ -44,7 +44,6 @@ public:
                const layout::LinearLayout &registers, const layout::LinearLayout &memory, unsigned elementBits);
 
   bool isValid() const { return offsets.has_value(); }
-  bool usesLdmatrix() const { return matrix.has_value(); }
   /// The 32-bit words of all registers (64-bit ones for 64-bit elements; elements of one register each if the layout
   /// does not hold whole words), `place` (a flat position of the tile, outside of the layout's) further on. Of as many
   /// equal parts of the registers as `live` has entries those that are not may be null.

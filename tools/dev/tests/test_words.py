@@ -1,4 +1,4 @@
-"""What docs/glossary.md replaces is in no text that a tool prints, and in no comment of the code."""
+"""What docs/glossary.md replaces is in no text that a tool prints, in no comment of the code, and on no page but those of notes."""
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import pathlib
 import re
@@ -58,6 +58,12 @@ def private_words_of_comments(source: str, mark: str) -> list[tuple[str, str]]:
     return found
 
 
+def private_words_of_page(page: str) -> list[tuple[str, str]]:
+    """Outside of blocks of code, links and names."""
+    prose = re.sub(r"^```.*?^```|\]\([^)]*\)|<!--.*?-->", "", page, flags=re.S | re.M)
+    return private_words_of_comments("".join(f"# {line}\n" for line in prose.splitlines() if not line.startswith("    ")), "#")
+
+
 class Words(unittest.TestCase):
     def test_finds_them(self):
         self.assertEqual([instead for _, instead in private_words('f("expected a card of 4 SMs"); // a card\n g("two places of it", "card", "a good text");')],
@@ -75,6 +81,12 @@ class Words(unittest.TestCase):
         found = [f"{path.relative_to(ROOT)}: \"{text[:120]}\": write {instead}" for path in files
                  for text, instead in private_words_of_comments(path.read_text(), "#" if path.suffix == ".py" else "//")]
         self.assertEqual(found, [])
+
+    def test_pages(self):
+        self.assertEqual(len(private_words_of_page("A card.\n```sh\nls card\n```\nSee [it](card.md), `card`, and\nin place.\n")), 1)
+        pages = [ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")] + sorted(set((ROOT / "docs").glob("*.md")) - {ROOT / "docs" / "glossary.md"})
+        self.assertGreater(len(pages), 50)
+        self.assertEqual([f"{page.name}: write {instead}: {text[:80]}" for page in pages for text, instead in private_words_of_page(page.read_text())], [])
 
     def test_texts_of_the_tools(self):
         files = sorted({path for pattern in SOURCES for path in ROOT.glob(pattern)})

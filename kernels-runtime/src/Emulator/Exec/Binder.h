@@ -192,11 +192,9 @@ public:
   const ptx::Module &module() const { return *context.module; }
   const ptx::Function &function() const { return *context.function; }
   const BindContext &getContext() const { return context; }
-  const ptx::Instruction &getInstruction() const { return instruction; }
   /// Mnemonic with all modifiers, as written.
   std::string fullName() const;
   std::string_view modifierAt(unsigned i) const;
-  unsigned modifierCount() const { return unsigned(modifiers.size()); }
 
 private:
   friend Error bind(const BindContext &context, const ptx::Instruction &instruction);

@@ -158,7 +158,6 @@ struct FunctionCode {
   uint32_t barriersUsed = 0; ///< Highest barrier number named by a constant, plus one; 16 when a register names one.
   ptx::Directives directives;
 
-  std::string_view stepFunction() const { return name; }
   Role roleOf(const Step &step, unsigned index) const { return roles[size_t(step.slots - slots.data()) + index]; }
   unsigned widthOf(const Step &step, unsigned index) const { return widths[size_t(step.slots - slots.data()) + index]; }
 };
