@@ -11,11 +11,18 @@ using namespace mlir;
 
 namespace weft {
 
-static std::string megabytes(uint64_t bytes) {
+/// "768", "110.1 M": a small model has not 0.0 of everything.
+static std::string inMillions(uint64_t count) {
   std::string text;
-  llvm::raw_string_ostream(text) << llvm::format("%.1f MB", double(bytes) * 1e-6);
+  llvm::raw_string_ostream os(text);
+  if (count < 100000)
+    os << count;
+  else
+    os << llvm::format("%.1f M", double(count) * 1e-6);
   return text;
 }
+
+static std::string inBytes(uint64_t bytes) { return inMillions(bytes) + (bytes < 100000 ? " B" : "B"); }
 
 /// Where the nodes went: those that a dispatch names run there; the rest became constants, views or shape arithmetic.
 std::string Compilation::placement(const Program &program) const {
@@ -54,8 +61,8 @@ void Compilation::summarise(const emit::BundleStatistics &statistics) {
   llvm::raw_string_ostream os(summaryText);
   if (isOnnx)
     os << "read      " << onnx::escape(request.model) << "  ir " << summary.irVersion << ", " << summary.nodes
-       << " nodes, " << llvm::format("%.1f", double(summary.parameters) * 1e-6) << " M parameters ("
-       << megabytes(summary.parameterBytes) << ", mapped)\n";
+       << " nodes, " << inMillions(summary.parameters) << " parameters (" << inBytes(summary.parameterBytes)
+       << ", mapped)\n";
   for (const Program &program : programs)
     os << "placement " << placement(program) << "\n";
   bool several = statistics.programs.size() > 1;
@@ -72,12 +79,12 @@ void Compilation::summarise(const emit::BundleStatistics &statistics) {
     if (!made->ptxas.empty())
       os << "ptxas     " << made->ptxas << (several ? " (" + program.target + ")" : "") << "\n";
     if (program.arenaBytes)
-      os << "memory    " << megabytes(program.arenaBytes) << " of activations (" << megabytes(program.unsharedBytes)
+      os << "memory    " << inBytes(program.arenaBytes) << " of activations (" << inBytes(program.unsharedBytes)
          << " without sharing)" << (several ? " on " + program.target : "") << "\n";
   }
   std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  os << "wrote     " << onnx::escape(outputPath(".weft")) << "  " << megabytes(statistics.fileBytes) << " (weights "
-     << megabytes(statistics.weightBytes) << ", code " << megabytes(codeBytes) << ") in "
+  os << "wrote     " << onnx::escape(outputPath(".weft")) << "  " << inBytes(statistics.fileBytes) << " (weights "
+     << inBytes(statistics.weightBytes) << ", code " << inBytes(codeBytes) << ") in "
      << llvm::format("%.1f s", seconds.count()) << "\n";
 }
 

@@ -8,7 +8,7 @@
 
 // SUMMARY: placement 1 dispatches on cpu (x86-64-v{{[234]}})
 // SUMMARY: kernels   1 dispatches of 1 distinct kernels
-// SUMMARY: wrote     {{.*}}.weft
+// SUMMARY: wrote     {{.*}}.weft  {{[1-9][0-9]*}} B (weights 0 B, code {{[1-9][0-9]*}} B) in
 // RESULT: 2x4xf32=[1.5 3.5 5.5 7.5][9.5 11.5 13.5 15.5]
 
 module attributes {tg.symbols = ["n"]} {

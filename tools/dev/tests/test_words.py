@@ -12,7 +12,7 @@ PRIVATE = {r"\bcards?\b|\bCARD\b": "GPU", r"(?<!in )\bplaces?\b(?! it there)": "
            r"\b(sums? of a|matrix) products?\b": "GEMM", r"\bsums? along\b": "contract over", r"\bkernels? (less|more)\b": "one fewer kernel, one more kernel",
            r"\bdear(er)?\b": "expensive", r"\btells\b": "says, shows, measures"}
 ALLOWED = ("last place", "in place of", "in the place of")  # Units in the last place; instead of.
-COMMENTED = ("lib/**/*.cpp", "lib/**/*.h", "include/**/*.h", "include/**/*.td", "tools/**/*.cpp", "tools/**/*.h", "tools/**/*.py", "kernels-runtime/**/*.cpp",
+COMMENTED = ("lib/**/*.cpp", "lib/**/*.h", "include/**/*.h", "include/**/*.td", "tools/**/*.cpp", "tools/**/*.h", "tools/**/*.py", "tools/**/*.js", "kernels-runtime/**/*.cpp",
              "kernels-runtime/**/*.h", "kernels-runtime/**/*.c", "kernels-runtime/**/*.py", "integrations/**/*.cpp", "integrations/**/*.h", "bench/**/*.py", "test/unit/**/*.cpp")
 IDIOMS = re.compile(r"`[^`]*`|\bPointwise\.cpp\b|\b[Ii]n (one|its|the|their|the last one's) place\b|\b[Ii]n place\b|\b[Tt]ak(e|es|en|ing) (the|its|their|each other's) place\b|\bunits? (in|of) the last place\b|"
                     r"\b(and|maps) places?\b|\bPlaces (the|buffers)\b")  # Names, phrases, and the verb.

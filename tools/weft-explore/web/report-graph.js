@@ -1,7 +1,7 @@
 // The graph of kernels on a canvas: layered once, drawn only where it is seen.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A dispatch is a box; its layer is one more than that of its last maker. Boxes of a layer go by the mean place of their
+// A dispatch is a box; its layer is one more than that of its last producer. Boxes of a layer go by the mean position of their
 // neighbours (two sweeps). An open box lists its nodes and the edges between them. Layout takes time linear in boxes and
 // edges, but for sorting; only boxes and edges in the view are drawn.
 "use strict";

@@ -136,7 +136,7 @@ function drawTraffic() {
 /** The arena over time: across, the dispatches; up, bytes. */
 function drawMemory() {
   const { buffers, arena_bytes: arena, unshared_bytes: unshared, note } = program.memory, canvas = byId("memory"), steps = Math.max(program.dispatches.length, 1);
-  byId("memory-note").textContent = note ? `not known: ${note}` : `${buffers.length} buffers share ${formatSize(arena)}; without sharing they would take ${formatSize(unshared)}. Across: kernels in order. Up: places in the arena.`;
+  byId("memory-note").textContent = note ? `not known: ${note}` : `${buffers.length} buffers share ${formatSize(arena)}; without sharing they would take ${formatSize(unshared)}. Across: kernels in order. Up: offsets in the arena.`;
   const width = Math.min(Math.max(steps * 6, 600), 4000), height = 320, ratio = window.devicePixelRatio || 1, context = canvas.getContext("2d"), style = getComputedStyle(canvas);
   canvas.width = width * ratio;
   canvas.height = height * ratio;
