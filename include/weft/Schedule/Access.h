@@ -16,6 +16,8 @@ struct Access {
   llvm::SmallVector<int64_t> shape; ///< Of the tile.
   /// For each symbol of the map the number of the kernel symbol that it is, if it is one.
   llvm::SmallVector<std::optional<unsigned>> kernelSymbols;
+  llvm::SmallVector<int64_t> live =
+      {}; ///< Of a copy by TMA: the indices of each tile dimension that are read; empty: all.
 };
 
 /// The access of a `tk.load` or `tk.store` without index tiles, or of a `tk.copy`; index tiles are ignored.
@@ -56,8 +58,8 @@ struct BoxPart {
 /// the first tensor dimension the highest digits, so that its indices lie in the box in rising order.
 std::optional<llvm::SmallVector<BoxPart>> getBoxParts(mlir::AffineMap map, llvm::ArrayRef<int64_t> shape);
 
-/// The indices of each tile dimension, from the first one on, that the guard leaves wherever the tile is: of tiles that
-/// are no power of two. What lies past the end of a tensor is not counted.
+/// The indices of each tile dimension, from the first one on, that the guard leaves wherever the tile is, and that are
+/// read: of tiles that are no power of two. What lies past the end of a tensor is not counted.
 llvm::SmallVector<int64_t> getLiveShape(const Access &access);
 /// Whether a constraint of the guard says where the tile ends.
 bool isCut(const Access &access, unsigned constraint);
@@ -74,6 +76,9 @@ std::optional<BoxPart> getSlidingPart(const Access &a, const Access &b);
 bool isBox(const Access &access);
 /// Bytes that TMA brings for such an access: of a tile that is cut along the last index whole panels.
 int64_t countBoxBytes(const Access &access);
+/// For a tile of two dimensions the bytes from slot to slot that hold such a box (multiples of 1,024): panels of 128
+/// bytes lie one behind the other, and those from the last live one on are not there. 0 if the whole tile is needed.
+int64_t getSlotPitch(const Access &access);
 
 } // namespace weft::schedule
 

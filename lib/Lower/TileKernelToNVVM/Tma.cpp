@@ -209,6 +209,9 @@ public:
     SmallVector<int64_t> live = schedule::getLiveShape(schedule::getAccess(op));
     int64_t width = span ? span * 8 / bits : buffer.getShape()[inner], lineBytes = width * bits / 8;
     int64_t panelBytes = buffer.getShape()[1 - inner] * lineBytes, lines = live[1 - inner];
+    int64_t reach = int64_t(llvm::divideCeil(live[inner], width) - 1) * panelBytes + lines * lineBytes;
+    if (reach > buffer.getSlotBytes())
+      return op.emitOpError("expected a slot of at least ") << reach << " bytes, got " << buffer;
 
     Value barrier = getSlotBarriers(rewriter, loc, adaptor.getChannel().front(), adaptor.getIteration().front(),
                                     op.getChannel().getType().getSlots())

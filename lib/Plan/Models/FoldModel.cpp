@@ -66,9 +66,19 @@ static int64_t registersOf(const FoldProblem &problem, const FoldTile &tile) {
   return registers + (tile.step > 64 && isMasked ? tile.step / 4 + 8 : 0);
 }
 
+/// Bytes of a row of `elements` in a slot: TMA brings panels of 128 bytes of which something is read, threads copy
+/// tiles, which are powers of two.
+static int64_t rowBytes(const FoldProblem &problem, const FoldTile &tile, int64_t elements) {
+  constexpr int64_t panelBytes = 128;
+  int64_t whole = int64_t(llvm::PowerOf2Ceil(elements)) * problem.bytes;
+  if (tile.engine != tg::Engine::Wgmma)
+    return whole;
+  return std::min<int64_t>(whole, llvm::alignTo(elements * problem.bytes, panelBytes));
+}
+
 /// Bytes of a tile's rows of queries.
 static int64_t leftBytes(const FoldProblem &problem, const FoldTile &tile) {
-  return tile.numRows * problem.width * problem.bytes;
+  return tile.numRows * rowBytes(problem, tile, problem.depth);
 }
 
 /// Whether a CTA that goes on with another tile has room for its queries while it computes this one.
@@ -79,11 +89,11 @@ static bool hasEarlyQueries(const FoldProblem &problem, const FoldTile &tile) {
 /// Left operands (those of the next tile too, if the CTA goes on), both right operands of the steps, and the lines
 /// through which results leave.
 static int64_t sharedOf(const FoldProblem &problem, const FoldTile &tile) {
-  int64_t rows = tile.numRows, barriers = 2048;
-  int64_t lefts = tile.persistent ? countTileSlots(tile.stages, leftBytes(problem, tile)) : 1;
-  if (tile.engine == tg::Engine::Wgmma)
-    return (lefts * rows + tile.stages * 2 * tile.step) * problem.width * problem.bytes + rows * 256 + barriers;
-  return (rows + tile.stages * 2 * tile.step) * problem.width * problem.bytes + barriers;
+  int64_t barriers = 2048, left = leftBytes(problem, tile);
+  int64_t lefts = tile.persistent ? countTileSlots(tile.stages, left) : 1;
+  int64_t step = tile.step * (rowBytes(problem, tile, problem.depth) + rowBytes(problem, tile, problem.columns));
+  int64_t lines = tile.engine == tg::Engine::Wgmma ? tile.numRows * 256 : 0;
+  return lefts * left + tile.stages * step + lines + barriers;
 }
 
 /// CTAs that an SM has room for; 0 if there is none for one.

@@ -165,7 +165,7 @@ static double fileOf(const GemmTile &tile, double registers) {
 }
 
 static int64_t sharedOf(const GemmProblem &problem, const GemmTile &narrow) {
-  GemmTile tile = padded(narrow);
+  GemmTile tile = padded(problem, narrow);
   int64_t bytes = tile.stages * stepBytesOf(problem, tile) + 1024; // Barriers, and alignment of the first buffer.
   if (int64_t slices = slicesOf(problem, tile); slices > 1)        // In the place of the operands.
     bytes = std::max(bytes, slices * tile.m * tile.n * 4);
@@ -232,7 +232,7 @@ static int64_t countSms(const GemmTile &tile, const Device &device) {
 static bool canSplit(const GemmProblem &problem, const GemmTile &tile, int64_t tiles, const Device &device) {
   if (tile.engine != tg::Engine::Wgmma)
     return canSplitRows(problem, tile, tiles, device);
-  if (tile.split > int64_t(device.maxCluster) || padded(tile).n != tile.n)
+  if (tile.split > int64_t(device.maxCluster) || isNarrow(tile))
     return false;
   int64_t buffer = tile.stages * tile.k * std::max(tile.m * problem.lhsBytes, tile.n * problem.rhsBytes);
   int64_t share = tile.m * tile.n / (tile.warps * 32 * tile.split);
@@ -479,7 +479,7 @@ static GemmCost timeOf(const GemmProblem &problem, const GemmTile &tile, std::op
   constexpr int64_t tallest = 256, sector = 32;
   if (tile.engine == tg::Engine::Wgmma && tile.m > tile.n && (tilesPerSm > 1 || tile.m == tallest))
     seconds *= device.tiles.tall;
-  if (padded(tile).n != tile.n)
+  if (isNarrow(tile))
     seconds *= device.tiles.narrow * (problem.resultAlignment < sector ? device.tiles.straddling : 1);
   double dram = dramBytes(problem, tile, cost.ctasPerSm * device.sms, device) / device.memoryBandwidth;
   bool largerIsLeft = problem.m > problem.n;
@@ -557,7 +557,7 @@ GemmChoice chooseGemmTile(const GemmProblem &problem, const Device &device) {
   GemmChoice best, narrow, split, only, tail;
   forEachTile(problem, device, [&](const GemmTile &tile) {
     GemmCost cost = estimateGemm(problem, tile, device);
-    GemmChoice &alike = tile.split > 1 ? split : padded(tile).n != tile.n ? narrow : best;
+    GemmChoice &alike = tile.split > 1 ? split : isNarrow(tile) ? narrow : best;
     if (cost.fits && (!alike.cost.fits || cost.seconds < alike.cost.seconds * 0.999))
       alike = {tile, cost};
     if (cost.fits && problem.only == tile)

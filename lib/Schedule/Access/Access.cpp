@@ -40,7 +40,10 @@ Access schedule::getAccess(tk::StoreOp store) {
   return makeAccess(store, store.getTarget().getType(), store.getValue().getType().getShape());
 }
 Access schedule::getAccess(tk::CopyOp copy) {
-  return makeAccess(copy, copy.getSource().getType(), copy.getTarget().getType().getShape());
+  Access access = makeAccess(copy, copy.getSource().getType(), copy.getTarget().getType().getShape());
+  if (std::optional<ArrayRef<int64_t>> live = copy.getLive())
+    access.live.assign(live->begin(), live->end());
+  return access;
 }
 
 namespace {
@@ -375,7 +378,7 @@ bool schedule::isCut(const Access &access, unsigned constraint) {
 }
 
 SmallVector<int64_t> schedule::getLiveShape(const Access &access) {
-  SmallVector<int64_t> live(access.shape);
+  SmallVector<int64_t> live(access.live.empty() ? access.shape : access.live);
   for (const std::optional<Cut> &cut : getCuts(access))
     if (cut)
       live[cut->first] = std::min(live[cut->first], cut->second);
@@ -422,8 +425,23 @@ bool schedule::isBox(const Access &access) {
   return used.all() && llvm::all_of(getCuts(access), [](const std::optional<Cut> &cut) { return cut.has_value(); });
 }
 
+/// Bytes of a swizzled line.
+static constexpr int64_t panelBytes = 128;
+
+int64_t schedule::getSlotPitch(const Access &access) {
+  constexpr int64_t unit = 1024;
+  if (access.shape.size() != 2)
+    return 0;
+  unsigned inner = access.map.getResults().back().isFunctionOfDim(1) ? 1 : 0;
+  SmallVector<int64_t> live = getLiveShape(access);
+  int64_t elementBytes = tg::getElementBits(access.tensor.getElementType()) / 8;
+  int64_t width = std::min(panelBytes / elementBytes, access.shape[inner]), line = width * elementBytes;
+  int64_t panels = llvm::divideCeil(live[inner], width), whole = access.shape[1 - inner] * line;
+  int64_t pitch = llvm::alignTo((panels - 1) * whole + live[1 - inner] * line, unit);
+  return pitch < access.shape[inner] / width * whole ? pitch : 0;
+}
+
 int64_t schedule::countBoxBytes(const Access &access) {
-  constexpr int64_t panelBytes = 128;
   SmallVector<int64_t> live = getLiveShape(access);
   int64_t elementBytes = tg::getElementBits(access.tensor.getElementType()) / 8, bytes = elementBytes;
   for (unsigned dim = 0; dim < live.size(); ++dim) {

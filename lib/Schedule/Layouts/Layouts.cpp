@@ -211,7 +211,7 @@ void LayoutChooser::setBufferLayout(Value shared, tk::LayoutAttr layout) {
     auto type = cast<tk::SharedType>(buffer.getType());
     if (type.getLayout())
       continue;
-    buffer.setType(tk::SharedType::get(type.getSlots(), type.getShape(), type.getElementType(), own));
+    buffer.setType(type.withLayout(own));
     for (Operation *user : buffer.getUsers())
       if (auto slot = dyn_cast<tk::SlotOp>(user))
         work.push_back({slot.getResult(), tk::joinSlots(own, type.getShape(), shapeOf(slot.getResult()))});

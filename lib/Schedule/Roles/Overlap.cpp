@@ -149,10 +149,8 @@ void Overlap::addSlot(int64_t &bytes) {
     return;
   bytes -= more;
   channel.getResult().setType(tk::ChannelType::get(channel.getContext(), slots + 1));
-  for (Value buffer : lateUse->buffers) {
-    auto type = cast<tk::SharedType>(buffer.getType());
-    buffer.setType(tk::SharedType::get(slots + 1, type.getShape(), type.getElementType()));
-  }
+  for (Value buffer : lateUse->buffers)
+    buffer.setType(cast<tk::SharedType>(buffer.getType()).withSlots(slots + 1));
 }
 
 /// `op` of the body with what it is computed from there.

@@ -71,7 +71,7 @@ static void stage(tk::ForTilesOp tiles, tk::LoadOp load, Operation *user) {
   tk::AcquireOp::create(builder, loc, channel, zero);
   // All of the tile: its threads read it all, and of a box the guard says no more than where the tensor ends.
   tk::CopyOp::create(builder, loc, load.getSource(), load.getSymbols(), buffer, channel, zero, access.map,
-                     IntegerSetAttr(), tk::CopyEngine::Tma);
+                     IntegerSetAttr(), tk::CopyEngine::Tma, DenseI64ArrayAttr());
   tk::CommitOp::create(builder, loc, channel, zero);
   tk::WaitOp::create(builder, loc, channel, zero);
   Value tile = tk::LocalLoadOp::create(builder, loc, type, buffer, DenseI64ArrayAttr());

@@ -142,7 +142,7 @@ static Value sliceSlot(OpBuilder &builder, Location loc, Value buffer, Value slo
   auto type = cast<tk::SharedType>(buffer.getType());
   if (type.getSlots() == 1)
     return buffer;
-  return tk::SlotOp::create(builder, loc, tk::SharedType::get(1, type.getShape(), type.getElementType()), buffer, slot);
+  return tk::SlotOp::create(builder, loc, type.withSlots(1), buffer, slot);
 }
 
 /// Rows of one slot that make a tile of `shape`.
@@ -183,7 +183,36 @@ struct Copied {
   unsigned operand;
   CopySource source;
 };
+} // namespace
 
+/// Ends a box behind the first `places` indices of a tile dimension, if it is a box then.
+static void cut(Access &access, unsigned dim, int64_t places) {
+  if (places >= getLiveShape(access)[dim])
+    return;
+  Access shorter = access;
+  if (shorter.live.empty())
+    shorter.live = shorter.shape;
+  shorter.live[dim] = places;
+  if (isBox(shorter))
+    access = shorter;
+}
+
+/// What all of them read, of one tile.
+static Access unite(ArrayRef<Copied *> users) {
+  Access access = users.front()->source.access;
+  for (const Copied *user : users.drop_front()) {
+    const Access &other = user->source.access;
+    if (!other.guard) // It reads what the guard leaves out.
+      access.guard.reset();
+    if (other.live.empty())
+      access.live.clear();
+    for (auto [own, more] : llvm::zip(access.live, other.live))
+      own = std::max(own, more);
+  }
+  return access;
+}
+
+namespace {
 class Stager {
 public:
   Stager(tk::ForTilesOp tiles, tg::Engine engine, int64_t warps, int64_t stages, bool hasTma)
@@ -217,6 +246,8 @@ private:
           if (std::optional<CopySource> source = getCopySource(dot->getOperand(operand), mayUseTma)) {
             if (source->engine == tk::CopyEngine::Tma && readsDeadPlaces(dot, operand, source->access))
               source->access.guard.reset(); // Which says no more of a box than where it ends.
+            else if (source->engine == tk::CopyEngine::Tma)
+              cutToRead(source->access, dot, operand);
             copies.push_back({dot, operand, *source});
           }
   }
@@ -231,6 +262,20 @@ private:
     ArrayRef<int64_t> shape = dot.getAcc().getType().getShape();
     std::optional<WgmmaTiling> tiling = isWgmma(dot) ? getWgmmaTiling(shape[0], shape[1], warps) : std::nullopt;
     return !tiling || tiling->columnGroups > 1 || (operand == 0 && live[0] != access.shape[0]);
+  }
+
+  /// Leaves out of a box what no instruction reads: columns and depths from the live ones on (a head of 192 in a tile
+  /// of 256 is three panels of four).
+  void cutToRead(Access &access, tk::DotOp dot, unsigned operand) const {
+    ArrayRef<int64_t> shape = dot.getAcc().getType().getShape();
+    std::optional<WgmmaTiling> tiling = isWgmma(dot) ? getWgmmaTiling(shape[0], shape[1], warps) : std::nullopt;
+    if (!tiling || access.shape.size() != 2)
+      return;
+    constexpr int64_t depthBits = 256, columnUnit = 8; ///< Of an instruction.
+    int64_t depthUnit = depthBits / tk::getElementBits(access.tensor.getElementType());
+    cut(access, /*dim=*/operand == 0 ? 1 : 0, int64_t(llvm::alignTo(dot.countLiveDepth(), depthUnit)));
+    if (operand == 1 && tiling->columnGroups == 1)
+      cut(access, /*dim=*/1, int64_t(llvm::alignTo(dot.countLiveColumns(), columnUnit)));
   }
 
   bool slideByTma(ArrayRef<tk::DotOp> dots) const;
@@ -280,7 +325,7 @@ private:
   int64_t warps, stages;
   bool hasTma;
   OpBuilder allocs; ///< Before the loop over tiles.
-  SmallVector<Copied> copies;
+  SmallVector<Copied, 0> copies;
   DenseSet<Operation *> separated;
   DenseMap<std::pair<Block *, Value>, Value> stored;
 };
@@ -341,11 +386,12 @@ void Stager::makeChannel(ArrayRef<Copied *> group) {
     tilesOfLoads[{copy->source.load, AffineMapAttr::get(copy->source.access.map)}].push_back(copy);
   SmallVector<TileToFetch> tilesToFetch;
   for (auto &[key, users] : tilesOfLoads)
-    tilesToFetch.push_back({users.front()->source.load, users.front()->source.access});
+    tilesToFetch.push_back({users.front()->source.load, unite(users)});
   std::vector<Fetch> fetches = shareRows(tilesToFetch, copyEngine);
-  auto typeOf = [](const Fetch &fetch, int64_t slots) {
+  auto typeOf = [=](const Fetch &fetch, int64_t slots) {
     tk::LoadOp load = fetch.load; // Accessors of ops are not const.
-    return tk::SharedType::get(slots * fetch.rows, fetch.rowShape, load.getResult().getType().getElementType());
+    return tk::SharedType::get(slots * fetch.rows, fetch.rowShape, load.getResult().getType().getElementType(), {},
+                               copyEngine == tk::CopyEngine::Tma && fetch.rows == 1 ? getSlotPitch(fetch.access) : 0);
   };
   int64_t room = 0;
   for (const Fetch &fetch : fetches) {
@@ -382,7 +428,9 @@ void Stager::makeChannel(ArrayRef<Copied *> group) {
       tk::LoadOp load = fetch.load; // Accessors of ops are not const.
       tk::CopyOp::create(builder, load.getLoc(), load.getSource(), load.getSymbols(),
                          sliceRows(builder, loc, buffer, slot, fetch, copy.from, copy.shape), channel, iteration,
-                         copy.map, copy.guard ? IntegerSetAttr::get(*copy.guard) : IntegerSetAttr(), copyEngine);
+                         copy.map, copy.guard ? IntegerSetAttr::get(*copy.guard) : IntegerSetAttr(), copyEngine,
+                         fetch.rows > 1 || fetch.access.live.empty() ? DenseI64ArrayAttr()
+                                                                     : builder.getDenseI64ArrayAttr(fetch.access.live));
     }
   tk::CommitOp::create(builder, loc, channel, iteration);
   builder.setInsertionPoint(user);

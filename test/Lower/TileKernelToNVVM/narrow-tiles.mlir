@@ -22,7 +22,7 @@
 // Half of 144 rows for each CTA of the cluster; three panels of 64 columns.
 // MAPS-DAG: argument = 1 : i64, box = array<i64: 64, 72>,
 // MAPS-DAG: argument = 2 : i64, box = array<i64: 16, 16>,
-// MAPS-DAG: argument = 1 : i64, box = array<i64: 64, 128>,
+// MAPS-DAG: argument = 1 : i64, box = array<i64: 64, 80>,
 // MAPS-DAG: argument = 2 : i64, box = array<i64: 32, 16>,
 
 // CHECK: wgmma.mma_async.sync.aligned.m64n144k16

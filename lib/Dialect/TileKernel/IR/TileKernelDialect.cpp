@@ -49,20 +49,32 @@ void LayoutAttr::print(AsmPrinter &printer) const { printer << "<\"" << layout::
 
 //===-- Types: `[slots x] 4x8xf16[, layout]` ----------------------------------------------------------------------===//
 
-static ParseResult parseTile(AsmParser &parser, SmallVectorImpl<int64_t> &shape, Type &element, LayoutAttr &layout) {
+/// `pitch`: where a tile may have one.
+static ParseResult parseTile(AsmParser &parser, SmallVectorImpl<int64_t> &shape, Type &element, LayoutAttr &layout,
+                             int64_t *pitch = nullptr) {
   if (parser.parseDimensionList(shape, /*allowDynamic=*/false) || parser.parseType(element))
     return failure();
-  if (succeeded(parser.parseOptionalComma()) && parser.parseAttribute(layout))
-    return failure();
+  while (succeeded(parser.parseOptionalComma())) {
+    if (pitch && succeeded(parser.parseOptionalKeyword("pitch"))) {
+      if (parser.parseEqual() || parser.parseInteger(*pitch))
+        return failure();
+      break;
+    }
+    if (layout || parser.parseAttribute(layout))
+      return failure();
+  }
   return parser.parseGreater();
 }
 
-static void printTile(AsmPrinter &printer, ArrayRef<int64_t> shape, Type element, LayoutAttr layout) {
+static void printTile(AsmPrinter &printer, ArrayRef<int64_t> shape, Type element, LayoutAttr layout,
+                      int64_t pitch = 0) {
   for (int64_t extent : shape)
     printer << extent << 'x';
   printer << element;
   if (layout)
     printer << ", " << layout;
+  if (pitch)
+    printer << ", pitch = " << pitch;
   printer << '>';
 }
 
@@ -85,16 +97,17 @@ Type SharedType::parse(AsmParser &parser) {
   SmallVector<int64_t> shape;
   Type element;
   LayoutAttr layout;
+  int64_t pitch = 0;
   if (parser.parseLess() || parser.parseInteger(slots) || parser.parseKeyword("x") ||
-      parseTile(parser, shape, element, layout))
+      parseTile(parser, shape, element, layout, &pitch))
     return {};
   return getChecked([&] { return parser.emitError(parser.getNameLoc()); }, parser.getContext(), slots, shape, element,
-                    layout);
+                    layout, pitch);
 }
 
 void SharedType::print(AsmPrinter &printer) const {
   printer << '<' << getSlots() << " x ";
-  printTile(printer, getShape(), getElementType(), getLayout());
+  printTile(printer, getShape(), getElementType(), getLayout(), getPitch());
 }
 
 /// The largest tile: 2^20 elements, more than the registers or the shared memory of an SM hold.
@@ -140,14 +153,25 @@ LogicalResult TileType::verify(function_ref<InFlightDiagnostic()> emitError, Arr
   return verifyTile(emitError, shape, element, layout, /*isMemory=*/false);
 }
 
+/// Slots begin where swizzled panels may.
+static constexpr int64_t slotAlignment = 1024;
+
+static int64_t tileBytes(ArrayRef<int64_t> shape, Type element) {
+  return llvm::product_of(shape) * weft::tk::getElementBits(element) / 8;
+}
+
 LogicalResult SharedType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t slots, ArrayRef<int64_t> shape,
-                                 Type element, LayoutAttr layout) {
+                                 Type element, LayoutAttr layout, int64_t pitch) {
   if (slots < 1 || slots > 256)
     return emitError() << "expected 1 to 256 slots, got " << slots;
-  return verifyTile(emitError, shape, element, layout, /*isMemory=*/true);
+  if (failed(verifyTile(emitError, shape, element, layout, /*isMemory=*/true)))
+    return failure();
+  int64_t whole = tileBytes(shape, element);
+  if (pitch && (pitch < 0 || pitch >= whole || pitch % slotAlignment))
+    return emitError() << "expected a pitch that is a multiple of " << slotAlignment << " below the tile's " << whole
+                       << " bytes, got " << pitch;
+  return success();
 }
 
 int64_t TileType::getNumElements() const { return llvm::product_of(getShape()); }
-int64_t SharedType::getSlotBytes() const {
-  return llvm::product_of(getShape()) * weft::tk::getElementBits(getElementType()) / 8;
-}
+int64_t SharedType::getTileBytes() const { return tileBytes(getShape(), getElementType()); }

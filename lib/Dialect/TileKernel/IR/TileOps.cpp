@@ -187,6 +187,12 @@ LogicalResult CopyOp::verify() {
     return emitOpError("expected a channel and an iteration, or neither");
   if (type.getSlots() != 1)
     return emitOpError("expected a target of one slot, got ") << type;
+  auto isWithin = [](auto pair) { return std::get<0>(pair) >= 1 && std::get<0>(pair) <= std::get<1>(pair); };
+  if (std::optional<ArrayRef<int64_t>> live = getLive())
+    if (getEngine() != CopyEngine::Tma || live->size() != type.getShape().size() ||
+        !llvm::all_of(llvm::zip_equal(*live, type.getShape()), isWithin))
+      return emitOpError("expected live indices of each dimension of ")
+             << type << ", by engine tma, got [" << *live << "]";
   if (failed(verifyAccess(*this, type.getShape(), getMap(), optionalSet(getGuardAttr()), getSymbols().size(), {},
                           getSource().getType().getTensor().getRank())))
     return failure();

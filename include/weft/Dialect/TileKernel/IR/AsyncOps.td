@@ -81,9 +81,12 @@ def TK_CopyOp : TK_Op<"copy", [AttrSizedOperandSegments, MemoryEffects<[MemRead,
     ```mlir
     tk.copy %x[%i, %k] map affine_map<...>, %s engine cp_async : !tk.global<tensor<1024x768xf16>>, !tk.shared<1 x 128x64xf16>
     ```
+
+    `live` (tma): of each tile dimension the indices that are copied, from the first one on. Nobody reads the others, and what of them lies behind
+    the slot's pitch has no memory.
   }];
   let arguments = (ins TK_GlobalType:$source, Variadic<Index>:$symbols, TK_SharedType:$target, Optional<TK_ChannelType>:$channel, Optional<Index>:$iteration,
-                       AffineMapAttr:$map, OptionalAttr<TK_GuardAttr>:$guard, TK_CopyEngineAttr:$engine);
+                       AffineMapAttr:$map, OptionalAttr<TK_GuardAttr>:$guard, TK_CopyEngineAttr:$engine, OptionalAttr<DenseI64ArrayAttr>:$live);
   let assemblyFormat = [{$source (`[` $symbols^ `]`)? `map` $map (`guard` $guard^)? `,` $target (`channel` $channel^ `[` $iteration `]` `:` type($channel))? `engine` $engine attr-dict
                          `:` type($source) `,` type($target)}];
   let hasVerifier = 1;

@@ -109,24 +109,30 @@ def TK_TileType : TK_Type<"Tile", "tile"> {
 def TK_SharedType : TK_Type<"Shared", "shared"> {
   let summary = "slots of a tile in shared memory";
   let description = [{
-    `slots` buffers of one tile, each with the layout's offsets (in elements) from a base that is a multiple of 1,024 bytes.
+    `slots` buffers of one tile, each with the layout's offsets (in elements) from a base that is a multiple of 1,024 bytes. From one slot to the
+    next it is `pitch` bytes: the whole tile without it; less where nobody writes or reads the tile's last elements.
 
     ```mlir
     !tk.shared<4 x 128x64xf16>
+    !tk.shared<2 x 128x256xf16, pitch = 49152>
     !tk.shared<4 x 128x64xf16, #tk.layout<"tma(128x64, order=[1,0], bits=16, bytes=128)">>
     ```
   }];
   let parameters = (ins "int64_t":$slots, ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType,
-                        OptionalParameter<"::weft::tk::LayoutAttr">:$layout);
+                        OptionalParameter<"::weft::tk::LayoutAttr">:$layout, OptionalParameter<"int64_t">:$pitch);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let builders = [TypeBuilderWithInferredContext<(ins "int64_t":$slots, "::llvm::ArrayRef<int64_t>":$shape, "::mlir::Type":$elementType,
-                                                      CArg<"::weft::tk::LayoutAttr", "{}">:$layout), [{
-    return $_get(elementType.getContext(), slots, shape, elementType, layout);
+                                                      CArg<"::weft::tk::LayoutAttr", "{}">:$layout, CArg<"int64_t", "0">:$pitch), [{
+    return $_get(elementType.getContext(), slots, shape, elementType, layout, pitch);
   }]>];
   let extraClassDeclaration = [{
     int64_t getRank() const { return getShape().size(); }
-    int64_t getSlotBytes() const;
+    /// Bytes of a whole tile, and from one slot to the next.
+    int64_t getTileBytes() const;
+    int64_t getSlotBytes() const { return getPitch() ? getPitch() : getTileBytes(); }
+    SharedType withSlots(int64_t slots) const { return get(slots, getShape(), getElementType(), getLayout(), getPitch()); }
+    SharedType withLayout(LayoutAttr layout) const { return get(getSlots(), getShape(), getElementType(), layout, getPitch()); }
   }];
 }
 
