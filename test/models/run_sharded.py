@@ -3,8 +3,9 @@
 
     run_sharded.py [--build=build] [--model=decoder,bert,mlp] [--ranks=2,3,4] [--target=sm_80 --device=emu:sm_80] [--json=FILE]
 
-Each model is compiled once whole, and for each mesh with the splits that its case names, with those that the compiler finds where the links cost
-nothing, and, `annotated`, with those that the model itself says. All ranks must give what the whole program gives (outputs that are split, their
+Each model is compiled once whole, and for each mesh with the splits that its case names, its collectives in turn and, all of them, beside kernels and
+in parts of rows; with the splits that the compiler finds where the links cost nothing; and, `annotated`, with those that the model itself says. The
+same splits give the same bits, whether collectives overlap or not, where the GEMM of some rows sums in the order of that of all. All ranks must give what the whole program gives (outputs that are split, their
 part of it), and have no more of the weights' bytes than their part. Then a rank that dies in the middle of a sequence: the others must end
 soon, with an error that names it.
 """

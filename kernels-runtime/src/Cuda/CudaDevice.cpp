@@ -11,6 +11,7 @@
 #include "CudaData.h"
 #include "CudaGraph.h"
 #include "EarlyStart.h"
+#include "SideStream.h"
 #include "StreamOrder.h"
 
 #include <algorithm>
@@ -32,7 +33,7 @@ public:
         capabilities{name.c_str(),
                      /*hostMemory=*/false,
                      /*workers=*/1,        context->getArchitecture(), int(ordinal), context->getMemoryBytes()},
-        streams(*context) {}
+        streams(*context), side(*context) {}
   Error open();
 
   const DeviceCapabilities &getCapabilities() const override { return capabilities; }
@@ -52,6 +53,8 @@ public:
   Error synchronise() override;
   Error query(bool &isDone) override;
   Error withStream(const std::function<Error(void *)> &start) override;
+  Error startBeside(const std::function<Error(void *)> &start) override;
+  Error awaitBeside(size_t left) override;
   void *getStream() const override { return streams.getOwn(); }
   Error makeWait(void *stream) override;
   bool canRecord() const override { return true; }
@@ -91,7 +94,8 @@ private:
   EarlyStart earlyStart;
   Carveout carveout;
   Handle timers[2] = {}; ///< Events around a launch, made when they are needed.
-  StreamOrder streams;   ///< Last: it ends first, and waits.
+  StreamOrder streams;   ///< Behind what its work uses: it ends before that, and waits.
+  SideStream side;       ///< The same.
 };
 } // namespace
 
@@ -323,6 +327,20 @@ Error CudaDevice::withStream(const std::function<Error(void *)> &start) {
   return start(getTarget());
 }
 
+Error CudaDevice::startBeside(const std::function<Error(void *)> &start) {
+  Context::Scope scope(*context);
+  if (Error error = enter(scope))
+    return error;
+  return side.start(getTarget(), start);
+}
+
+Error CudaDevice::awaitBeside(size_t left) {
+  Context::Scope scope(*context);
+  if (Error error = enter(scope))
+    return error;
+  return side.await(getTarget(), left);
+}
+
 //===--------------------------------------------------------------------------------------------------------------===//
 // Streams and recordings
 //===--------------------------------------------------------------------------------------------------------------===//
@@ -337,6 +355,7 @@ Error CudaDevice::beginRun(std::optional<void *> stream) {
 
 void CudaDevice::endRun() {
   Context::Scope scope(*context);
+  (void)side.settle();
   streams.end();
 }
 
@@ -362,7 +381,9 @@ Error CudaDevice::endRecording(std::unique_ptr<Recording> &recording) {
   isRecording = false;
   if (!recording)
     recording = std::make_unique<CudaGraph>(context);
-  return static_cast<CudaGraph &>(*recording).endCapture(streams.getOwn());
+  Error error = static_cast<CudaGraph &>(*recording).endCapture(streams.getOwn());
+  (void)side.settle(); // What failed has not joined.
+  return error;
 }
 
 Error CudaDevice::replay(const Recording &recording) {

@@ -34,13 +34,15 @@ static void forEachSymbol(Operation *op, llvm::function_ref<void(unsigned)> use)
 }
 
 /// Whether a reader of `op` is of a later stage: `op` runs between kernels, and no kernel on both sides of it.
-static bool endsStage(Operation *op) { return isa<LoopOp, IfOp>(op) || isCollective(op); }
+static bool endsStage(Operation *op, bool withCollectives) {
+  return isa<LoopOp, IfOp>(op) || (withCollectives && isCollective(op));
+}
 
-Stages::Stages(Block &block) : block(block) {
+Stages::Stages(Block &block, bool withCollectives) : block(block) {
   llvm::DenseMap<unsigned, unsigned> ofSymbol;
   unsigned most = 0; // Each of these ops ends one stage at most.
   for (Operation &op : block) {
-    most += isa<BindSymbolsOp>(op) || endsStage(&op);
+    most += isa<BindSymbolsOp>(op) || endsStage(&op, withCollectives);
     if (auto bind = dyn_cast<BindSymbolsOp>(op))
       for (int64_t symbol : bind.getSymbols())
         ofSymbol[symbol] = 1;
@@ -56,7 +58,7 @@ Stages::Stages(Block &block) : block(block) {
         forEachSymbol(inner, [&](unsigned symbol) { stage = std::max(stage, ofSymbol.lookup(symbol)); });
         for (Value operand : inner->getOperands())
           if (Operation *def = operand.getDefiningOp())
-            stage = std::max(stage, stages.lookup(def) + endsStage(def));
+            stage = std::max(stage, stages.lookup(def) + endsStage(def, withCollectives));
       });
       if (stage > most)
         return; // A symbol that its own value needs: whoever writes the program finds it unbound.
@@ -80,6 +82,16 @@ SmallVector<Operation *> Stages::order() const {
     return std::pair(lastA, get(a)) < std::pair(lastB, get(b));
   });
   return ops;
+}
+
+llvm::DenseMap<Operation *, unsigned> countCollectives(Block &block) {
+  llvm::DenseMap<Operation *, unsigned> counts;
+  unsigned count = 0;
+  for (Operation &op : block) {
+    counts[&op] = count;
+    count += isCollective(&op);
+  }
+  return counts;
 }
 
 } // namespace weft::tg

@@ -14,7 +14,8 @@ namespace weft::tg {
 /// stage n. A kernel has ops of one stage: with more it could have to run before such an op and behind it.
 class Stages {
 public:
-  explicit Stages(mlir::Block &block);
+  /// `withCollectives`: these end stages, too, as they must where kernels are still to be formed.
+  explicit Stages(mlir::Block &block, bool withCollectives = true);
 
   unsigned get(mlir::Operation *op) const { return stages.lookup(op); }
   /// The block's ops by stages, otherwise in their order.
@@ -24,6 +25,10 @@ private:
   mlir::Block &block;
   llvm::DenseMap<mlir::Operation *, unsigned> stages;
 };
+
+/// By op of the block: how many collectives stand in front of it. Kernels with another one between them are never one
+/// launch.
+llvm::DenseMap<mlir::Operation *, unsigned> countCollectives(mlir::Block &block);
 
 } // namespace weft::tg
 
