@@ -3,17 +3,16 @@
 // RUN: weft-opt %s --split-input-file --weft-split-collectives=target=H100 --remark-policy=all --remarks-filter=overlap -o /dev/null 2>&1 | FileCheck %s --check-prefix=WHY
 // RUN: weft-opt %s --split-input-file --weft-split-collectives="target=H100 mode=3" | FileCheck %s --check-prefix=THREE
 // RUN: weft-opt %s --split-input-file --weft-split-collectives="target=H100 mode=off" | FileCheck %s --check-prefix=OFF
-// RUN: weft-opt %s --split-input-file --weft-split-collectives="target=H100 link-rate=1e6 link-latency=0" | FileCheck %s --check-prefix=FREE
 
 // OFF-NOT: tg.concat
-// FREE-NOT: tg.concat
 
 module @prefill attributes {tg.symbols = []} {
   // WHY: remark: [Passed] parts {{.*}}'all_reduce' in [[#N:]] parts of {{[0-9]+}} rows of 4096: {{[0-9.]+}} us with its GEMM by the model, {{[0-9.]+}} us in one part
   // CHECK-LABEL: module @prefill
   // CHECK: tg.slice %arg0 offsets = [0, 0, 0] strides = [1, 1, 1] : tensor<1x4096x8192xf16> to tensor<1x[[#ROWS:]]x8192xf16>
   // CHECK: %[[FIRST:.*]] = tg.all_reduce add %{{.*}} ranks = 2 : tensor<1x[[#ROWS]]x8192xf16>
-  // CHECK: tg.slice %arg0 offsets = [0, [[#ROWS]], 0]
+  // CHECK: tg.slice %arg0 offsets = [0, [[#ROWS]], 0] strides = [1, 1, 1] {tg.behind}
+  // CHECK-NEXT: tg.contract {{.*}} {tg.behind}
   // CHECK: tg.concat %[[FIRST]], {{.*}} axis = 1 {tg.joined}
   // THREE-LABEL: module @prefill
   // THREE-COUNT-3: tg.all_reduce

@@ -229,21 +229,41 @@ def check_death(ranks: int, arguments: tuple) -> list[str]:
     return failures
 
 
+def check_overlap(bundle: pathlib.Path, case: Case, ranks: int, parts: int, options: list[str], want: dict, args: argparse.Namespace) -> list[str]:
+    """All collectives beside kernels, those behind GEMMs in `parts`: in one, the bits are those of collectives in turn."""
+    compile_model(args.build, case, args.target, bundle, [*options, f"--overlap={parts}"])
+    failures = []
+    for rank, answer in sorted(run_ranks(ranks, str(args.build), str(bundle), args.device, case.feeds).items()):
+        if isinstance(answer, str) or isinstance(want[rank], str):
+            failures.append(f"overlapped in {parts}, rank {rank}: {answer if isinstance(answer, str) else want[rank]}")
+            continue
+        for number, (own, turn) in enumerate(zip(answer, want[rank])):
+            for name, value in turn.items():
+                error = np.linalg.norm(own[name] - value) / max(np.linalg.norm(value), 1e-30)
+                if own[name].tobytes() != value.tobytes() if parts == 1 else not error <= WITHIN:
+                    failures.append(f"overlapped in {parts}, run {number}, rank {rank}: `{name}` is off by {error:.1e} from collectives in turn")
+    return failures
+
+
 def check_mesh(name: str, case: Case, ranks: int, isFound: bool, want: list[dict], args: argparse.Namespace, folder: pathlib.Path) -> list[str]:
     shards = case.shards(ranks)
     split = {key: dim for key, dim in case.split.items() if not shards or any(key.startswith(s.partition(":")[0].rstrip("*")) for s in shards)}
     bundle, options = folder / f"{name}.{ranks}.weft", [f"--shard={','.join(shards)}"] if shards else []
     if isFound:
         options = ["--link=1e6:0", "--remarks=shard"]
-    said = compile_model(args.build, case, args.target, bundle, [f"--mesh=tp{'' if shards or isFound else ranks}:{ranks}", *options])
+    options.insert(0, f"--mesh=tp{'' if shards or isFound else ranks}:{ranks}")
+    said = compile_model(args.build, case, args.target, bundle, [*options, "--overlap=off"])
     failures = []
     if isFound and not re.search(r"a layout for \d+ ranks: [1-9]\d* of", said):
         failures.append(f"expected products in parts, got {said[:300]}")
     arguments = (str(args.build), str(bundle), args.device, case.feeds)
-    for rank, answer in sorted(run_ranks(ranks, *arguments).items()):
+    answers = run_ranks(ranks, *arguments)
+    for rank, answer in sorted(answers.items()):
         failures += [f"rank {rank}: {answer}"] if isinstance(answer, str) else compare(want, answer, None if isFound else split, rank, ranks)
+    for parts in (3,) if isFound else (1, 2):
+        failures += check_overlap(bundle, case, ranks, parts, options, answers, args)
     if len(case.feeds) > 1 and not isFound and ranks == 4:
-        failures += check_death(ranks, arguments)
+        failures += check_death(ranks, arguments)  # Collectives are under way beside kernels.
     return [f"{name}, {ranks} ranks, {'found' if isFound else 'named'}: {text}" for text in failures]
 
 

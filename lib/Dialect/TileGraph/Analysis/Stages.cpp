@@ -52,8 +52,11 @@ Stages::Stages(Block &block, bool withCollectives) : block(block) {
   // A symbol may be mentioned in front of the op that binds it, so once is not enough.
   for (bool isChanged = true; isChanged;) {
     isChanged = false;
+    unsigned behind = 0; // Of what stands behind the last collective.
     for (Operation &op : block) {
       unsigned stage = stages.lookup(&op);
+      if (op.hasAttr(behindAttr))
+        stage = std::max(stage, behind);
       op.walk([&](Operation *inner) {
         forEachSymbol(inner, [&](unsigned symbol) { stage = std::max(stage, ofSymbol.lookup(symbol)); });
         for (Value operand : inner->getOperands())
@@ -62,6 +65,8 @@ Stages::Stages(Block &block, bool withCollectives) : block(block) {
       });
       if (stage > most)
         return; // A symbol that its own value needs: whoever writes the program finds it unbound.
+      if (withCollectives && isCollective(&op))
+        behind = stage + 1;
       if (stage == stages.lookup(&op))
         continue;
       stages[&op] = stage;

@@ -90,14 +90,19 @@ Value RowParts::makePart(OpBuilder &builder, Value value, int64_t dim, int64_t b
     auto rank = size_t(cast<RankedTensorType>(type).getRank());
     SmallVector<int64_t> offsets(rank, 0), strides(rank, 1);
     offsets[dim] = begin;
-    return SliceOp::create(builder, value.getLoc(), type, value, builder.getDenseI64ArrayAttr(offsets),
-                           builder.getDenseI64ArrayAttr(strides));
+    auto slice = SliceOp::create(builder, value.getLoc(), type, value, builder.getDenseI64ArrayAttr(offsets),
+                                 builder.getDenseI64ArrayAttr(strides));
+    if (begin > 0)
+      slice->setAttr(behindAttr, builder.getUnitAttr());
+    return slice;
   }
   SmallVector<Value> operands;
   for (auto [operand, own] : llvm::zip(maker->getOperands(), found->second))
     operands.push_back(own < 0 ? operand : makePart(builder, operand, own, begin, end));
   Operation *part = builder.clone(*maker);
   part->setOperands(operands);
+  if (begin > 0) // Else the parts would be one kernel's work again.
+    part->setAttr(behindAttr, builder.getUnitAttr());
   part->getResult(0).setType(cast<RankedTensorType>(type));
   return part->getResult(0);
 }
