@@ -91,10 +91,25 @@ SmallVector<Operation *> Stages::order() const {
 
 llvm::DenseMap<Operation *, unsigned> countCollectives(Block &block) {
   llvm::DenseMap<Operation *, unsigned> counts;
-  unsigned count = 0;
+  llvm::DenseMap<Value, unsigned> beside; // By what is made beside kernels: the number of the collective.
+  unsigned count = 0, started = 0, awaited = 0;
   for (Operation &op : block) {
+    unsigned last = 0;
+    op.walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        last = std::max(last, beside.lookup(operand));
+    });
+    bool isView = isa<ReshapeOp, BitcastOp>(op) || op.hasAttr(joinedAttr);
+    if (isView)
+      beside[op.getResult(0)] = last;
+    else if (last > awaited) { // What waits is in no launch with what need not.
+      awaited = last;
+      ++count;
+    }
     counts[&op] = count;
     count += isCollective(&op);
+    if (op.hasAttr(overlapAttr) && op.getNumResults() == 1)
+      beside[op.getResult(0)] = ++started;
   }
   return counts;
 }
