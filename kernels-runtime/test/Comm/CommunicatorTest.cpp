@@ -514,8 +514,10 @@ TEST(Communicator, WhatIsUnderWayIsAwaited) {
       entry.beginLoop(entry.constant(1));
     for (uint32_t i = 0; i < (fault == TooMany ? kMaxBeside + 1 : 1); ++i)
       begin();
-    if (fault == InALoop)
+    if (fault == InALoop) {
       entry.endLoop();
+      entry.copy({x}, {y}, entry.getSize(x));
+    }
     if (fault == InFrontOfALoop)
       entry.beginLoop(entry.constant(1));
     if (fault == ReadsEarly || fault == InFrontOfALoop)

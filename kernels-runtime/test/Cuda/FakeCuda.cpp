@@ -92,16 +92,6 @@ static Result start(Handle stream, const std::string &node, const std::function<
   return result::Success;
 }
 
-/// What waited for another library's work, as far as that is done.
-static bool finishPending() {
-  while (!state.pending.empty() && !(state.isBusy && state.isBusy())) {
-    std::function<void()> work = std::move(state.pending.front());
-    state.pending.pop_front();
-    work();
-  }
-  return state.pending.empty() && !(state.isBusy && state.isBusy());
-}
-
 static char *findLog(unsigned count, const int *options, void **values) {
   for (unsigned i = 0; i < count; ++i)
     if (options[i] == ErrorLogBuffer)
@@ -240,7 +230,7 @@ EXPORT Result cuStreamDestroy_v2(Handle stream) {
 }
 
 EXPORT Result cuStreamSynchronize(Handle stream) {
-  while (!finishPending())
+  while (!state.finishPending())
     ::sched_yield();
   std::vector<std::function<void()>> downloads = std::move(state.downloads[stream]);
   state.downloads.erase(stream);
@@ -251,7 +241,9 @@ EXPORT Result cuStreamSynchronize(Handle stream) {
   return result::Success;
 }
 
-EXPORT Result cuStreamQuery(Handle stream) { return finishPending() ? cuStreamSynchronize(stream) : result::NotReady; }
+EXPORT Result cuStreamQuery(Handle stream) {
+  return state.finishPending() ? cuStreamSynchronize(stream) : result::NotReady;
+}
 
 EXPORT Result cuStreamWaitEvent(Handle stream, Handle event, unsigned) {
   ENTER_WITH_CONTEXT("cuStreamWaitEvent")

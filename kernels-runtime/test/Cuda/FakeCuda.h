@@ -69,6 +69,15 @@ struct FakeCuda {
     else
       pending.push_back(work);
   }
+  /// Does what waits, as far as the work in front of it is done; whether that was all.
+  bool finishPending() {
+    while (!pending.empty() && !(isBusy && isBusy())) {
+      std::function<void()> work = std::move(pending.front());
+      pending.pop_front();
+      work();
+    }
+    return pending.empty() && !(isBusy && isBusy());
+  }
   /// The captured stream whose graph `stream` adds to; null: none.
   void *findCapture(void *stream) {
     if (captures.count(stream))

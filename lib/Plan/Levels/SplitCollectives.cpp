@@ -39,12 +39,12 @@ static SmallVector<int64_t> listEnds(const tg::RowParts &parts, int64_t count) {
   return ends;
 }
 
-/// Until the last collective has ended.
-static double estimate(const tg::RowParts &parts, ArrayRef<int64_t> ends, const tg::LayoutRates &rates) {
+/// Until the last collective has ended. `copies`: as RowParts::estimateWork.
+static double estimate(const tg::RowParts &parts, ArrayRef<int64_t> ends, const tg::LayoutRates &rates, bool copies) {
   double computed = 0, moved = 0;
   int64_t begin = 0;
   for (int64_t end : ends) {
-    computed += parts.estimateWork(end - begin, rates);
+    computed += parts.estimateWork(end - begin, rates, copies);
     moved = std::max(moved, computed) + parts.estimateCollective(end - begin, rates);
     begin = end;
   }
@@ -78,13 +78,14 @@ private:
       return;
     }
     constexpr double micro = 1e6;
+    bool copies = target.empty(); // The CPU's GEMMs take operands as they lie.
     int64_t asked = 0;
     (void)StringRef(mode).getAsInteger(10, asked);
-    double whole = estimate(*parts, {parts->getRows()}, rates), best = 0;
+    double whole = estimate(*parts, {parts->getRows()}, rates, copies), best = 0;
     SmallVector<int64_t> ends;
     for (int64_t count = asked ? asked : 2; count <= (asked ? asked : mostParts); ++count) {
       SmallVector<int64_t> tried = listEnds(*parts, count);
-      double seconds = estimate(*parts, tried, rates);
+      double seconds = estimate(*parts, tried, rates, copies);
       if (tried.size() < 2 || (!ends.empty() && seconds >= best))
         continue;
       ends = tried;

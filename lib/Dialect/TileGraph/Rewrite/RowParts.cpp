@@ -107,15 +107,20 @@ Value RowParts::makePart(OpBuilder &builder, Value value, int64_t dim, int64_t b
   return part->getResult(0);
 }
 
-double RowParts::estimateWork(int64_t count, const LayoutRates &rates) const {
-  double bytes = estimateBytes(AllReduceOp(op).getType()) * double(count) / double(rows), arithmetic = 0;
+double RowParts::estimateWork(int64_t count, const LayoutRates &rates, bool copies) const {
+  double bytes = estimateBytes(AllReduceOp(op).getType()) * double(count) / double(rows), arithmetic = 0, copied = 0;
   for (const auto &[maker, dims] : perPart) {
     arithmetic += estimateArithmetic(maker, rates) * double(count) / double(rows);
-    for (auto [operand, own] : llvm::zip(maker->getOperands(), dims))
-      if (!operand.getDefiningOp() || !perPart.contains(operand.getDefiningOp()))
-        bytes += estimateBytes(operand.getType()) * (own < 0 ? 1 : double(count) / double(rows));
+    for (auto [operand, own] : llvm::zip(maker->getOperands(), dims)) {
+      if (operand.getDefiningOp() && perPart.contains(operand.getDefiningOp()))
+        continue;
+      double read = estimateBytes(operand.getType()) * (own < 0 ? 1 : double(count) / double(rows));
+      bytes += read;
+      if (copies && own >= 0 && count < rows)
+        copied += 2 * read / rates.bytes + rates.kernelSeconds;
+    }
   }
-  return std::max(bytes / rates.bytes, arithmetic) + rates.kernelSeconds;
+  return copied + std::max(bytes / rates.bytes, arithmetic) + rates.kernelSeconds;
 }
 
 double RowParts::estimateCollective(int64_t count, const LayoutRates &rates) const {

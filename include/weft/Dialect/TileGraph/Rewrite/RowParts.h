@@ -20,8 +20,8 @@ public:
   int64_t getRows() const { return rows; }
   /// Parts have a multiple of so many, but for the last one: each begins at a buffer's alignment.
   int64_t getMultiple() const { return multiple; }
-  /// Seconds of what makes so many rows, and of their collective.
-  double estimateWork(int64_t count, const LayoutRates &rates) const;
+  /// Seconds of what makes so many rows, and of their collective. `copies`: rows of operands are copied first.
+  double estimateWork(int64_t count, const LayoutRates &rates, bool copies) const;
   double estimateCollective(int64_t count, const LayoutRates &rates) const;
   /// Replaces the op; part i ends at row ends[i].
   void split(llvm::ArrayRef<int64_t> ends) const;
