@@ -247,17 +247,8 @@ EXPORT Result cuStreamQuery(Handle stream) {
 
 EXPORT Result cuStreamWaitEvent(Handle stream, Handle event, unsigned) {
   ENTER_WITH_CONTEXT("cuStreamWaitEvent")
-  auto mark = state.marks.find(event);
-  void *capture = state.findCapture(stream);
-  if (mark != state.marks.end() && state.captures.count(mark->second.first)) {
-    FakeGraph &graph = state.captures[mark->second.first];
-    if (stream != mark->second.first)
-      graph.forked.emplace(stream, 0);
-    else if (mark->second.second != stream)
-      graph.forked[mark->second.second] = 0;
-    capture = nullptr;
-  }
-  state.misuses += !isStream(stream) || !state.events.count(event) || capture;
+  bool isOfCapture = state.joinCapture(stream, event);
+  state.misuses += !isStream(stream) || !state.events.count(event) || (state.findCapture(stream) && !isOfCapture);
   state.order.emplace_back("wait", stream);
   return result::Success;
 }

@@ -87,6 +87,19 @@ struct FakeCuda {
         return origin;
     return nullptr;
   }
+  /// A stream waits for an event: false if that is of no capture. Else the stream is forked from it, or joins.
+  bool joinCapture(void *stream, void *event) {
+    auto mark = marks.find(event);
+    if (mark == marks.end() || !captures.count(mark->second.first))
+      return false;
+    auto [origin, from] = mark->second;
+    FakeGraph &graph = captures[origin];
+    if (stream != origin)
+      graph.forked.emplace(stream, 0);
+    else if (from != stream)
+      graph.forked[from] = 0;
+    return true;
+  }
   /// Adds a node to its graph, or starts it.
   void add(void *stream, const std::string &node, const std::function<void(void *)> &work) {
     void *origin = findCapture(stream);
