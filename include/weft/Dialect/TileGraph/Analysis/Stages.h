@@ -11,7 +11,8 @@ namespace weft::tg {
 
 /// Ops that bind no symbols and mention only those of the arguments are of stage 0. What mentions a symbol that an op
 /// of stage n binds is of stage n + 1 at least, and so is what reads the results of a loop, a branch or a collective of
-/// stage n; so is an op with `tg.behind` than the collective in front of it. A kernel has ops of one stage: with more it could have to run before such an op and behind it.
+/// stage n; so is an op with `tg.behind` than the collective in front of it. A kernel has ops of one stage: with more
+/// it could have to run before such an op and behind it.
 class Stages {
 public:
   /// `withCollectives`: these end stages, too, as they must where kernels are still to be formed.
