@@ -244,6 +244,12 @@ Error CudaDevice::dispatch(const Launch &launch) {
     return error;
   const GpuKernelRecord &kernel = *code.getKernel(launch.kernel);
   const CudaCode::Function &function = static_cast<const CudaCode &>(*loaded).getFunction(launch.kernel);
+  // CTAs that wait for each other are to run all at once. Another library's kernel that waits for other GPUs would keep
+  // SMs from some of them, as they would from it: neither would end.
+  bool isAlone = kernel.residentCtas > 0;
+  if (isAlone)
+    if (Error error = side.await(getTarget(), 0))
+      return error;
   LaunchAttribute attributes[2] = {};
   LaunchConfig config = {
       {unsigned(launch.grid), 1, 1}, {kernel.threads, 1, 1}, kernel.sharedBytes, getTarget(), attributes, 0};
@@ -256,7 +262,7 @@ Error CudaDevice::dispatch(const Launch &launch) {
   const SmLimits &limits = static_cast<const CudaCode &>(*loaded).getLimits();
   CtaNeeds needs = {kernel.threads, function.registers, kernel.sharedBytes};
   // What a run reads stays as it is from its first kernel's begin on: others may read it before they wait.
-  bool canStartEarly = function.waitsForGrids && !launch.isFirst;
+  bool canStartEarly = function.waitsForGrids && !launch.isFirst && !isAlone;
   std::optional<unsigned> early = earlyStart.follow(limits, needs, launch.grid, canStartEarly);
   if (early && *early > needs.sharedBytes) {
     needs.sharedBytes = config.sharedBytes = *early;

@@ -200,6 +200,33 @@ TEST_F(NcclTransportTest, RunsBesideTheProgram) {
             Texts(3, sums + sums + sums + "rwrrwrww, made 1, captured 2, misuses 0"));
 }
 
+/// CTAs that wait for each other do not share the GPU with a collective's: their kernel waits for it.
+TEST_F(NcclTransportTest, RunsNothingBesideKernelsThatNeedTheWholeGpu) {
+  for (uint32_t resident : {0u, 1u}) {
+    Builder builder("weft test");
+    KernelId add = builder.addKernel("add", {"/Add"});
+    EntryBuilder &entry = builder.addEntry("main");
+    Reg n = entry.symbol(entry.addSymbol("n"));
+    BufferId x = entry.addInput("x", DType::F32, {n}), y = entry.addOutput("y", DType::F32, {n});
+    BufferId sums = entry.addTransient(DType::F32, {n}), twice = entry.addTransient(DType::F32, {n});
+    entry.collectiveBeside(CollectiveKind::AllReduce, Reduction::Add, x, entry.getSize(x), {sums}, 2, "/mlp");
+    entry.dispatch(add, {entry.constant(1), {{x}, {x}}, {{twice}}, {n}, Reg()});
+    entry.await(0);
+    entry.dispatch(add, {entry.constant(1), {{sums}, {twice}}, {{y}}, {n}, Reg()});
+    builder.addPtx("sm_80", makeAddPtx("sm_80"), {{add, 128, 1, 0, 16, {}, resident}});
+    std::vector<uint8_t> bytes;
+    ASSERT_FALSE(builder.build(bytes));
+    auto work = [this](uint32_t rank, Session &session, FakeNccl &) {
+      std::string text = runOnce(rank, session, 2), order;
+      for (const auto &[what, stream] : fake.order)
+        order += what == "record" || what == "wait" || what == "kernel" ? what.substr(0, 1) : "";
+      return text + " " + order;
+    };
+    const char *order = resident ? "rwrwkk" : "rwrkwk";
+    EXPECT_EQ(runRanks(2, bytes, work), (Texts{std::string("10 14 ") + order, std::string("30 34 ") + order}));
+  }
+}
+
 TEST_F(NcclTransportTest, EndsWhileSeveralAreUnderWay) {
   auto dies = [](uint32_t rank, Session &session, FakeNccl &) {
     std::string first = runOnce(rank, session, 2);
