@@ -18,6 +18,9 @@ Error Device::beginRun(std::optional<void *> stream) { return stream ? refuseStr
 
 Error Device::withStream(const std::function<Error(void *)> &) { return refuseStreams(*this); }
 
+Error Device::startBeside(const std::function<Error(void *)> &) { return refuseStreams(*this); }
+Error Device::awaitBeside(size_t) { return refuseStreams(*this); }
+
 Error Device::query(bool &isDone) {
   isDone = true;
   return synchronise();

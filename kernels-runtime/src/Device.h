@@ -115,6 +115,11 @@ public:
   /// `start` starts work of another library on the stream that work goes to, with the device's context current.
   virtual bundle::Error withStream(const std::function<bundle::Error(void *stream)> &start);
 
+  /// The same on a second stream, whose work begins after everything started before and runs beside what follows.
+  virtual bundle::Error startBeside(const std::function<bundle::Error(void *stream)> &start);
+  /// What follows begins when all but the last `left` of those are done.
+  virtual bundle::Error awaitBeside(size_t left);
+
   /// The stream that work goes to outside of runs on a stream of the caller; null: the device has none.
   virtual void *getStream() const { return nullptr; }
   /// Work that the caller starts on `stream` from now on begins after everything started here.

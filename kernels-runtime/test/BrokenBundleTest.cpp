@@ -108,11 +108,11 @@ static const Broken fileLevel[] = {
     {"flipped weight bit", [](Editor &e) { *e.records<uint8_t>(SectionKind::WeightData) ^= 1; },
      "(WeightData): hash mismatch: the file is damaged", false},
     {"newer format", [](Editor &e) { e.header().formatMajor = 2; },
-     "bundle format 2.6, written by \"weft 9.9.9\"; this is weft 0.1.0, which reads format 1.0 to 1.6; update the "
+     "bundle format 2.7, written by \"weft 9.9.9\"; this is weft 0.1.0, which reads format 1.0 to 1.7; update the "
      "runtime, or compile "
      "the model with this version of weft-compile"},
-    {"newer minor", [](Editor &e) { e.header().formatMinor = 7; },
-     "bundle format 1.7, written by \"weft 9.9.9\"; this is weft 0.1.0"},
+    {"newer minor", [](Editor &e) { e.header().formatMinor = 8; },
+     "bundle format 1.8, written by \"weft 9.9.9\"; this is weft 0.1.0"},
     {"older format", [](Editor &e) { e.header().formatMajor = 0; },
      "compile the model again with this version of weft-compile"},
     {"version text", [](Editor &e) { e.header().productVersion[0] = '\x1b'; },

@@ -163,9 +163,16 @@ bool Compilation::checkChoices() {
   return diagnostics.empty();
 }
 
-static constexpr int64_t mostRanks = 1024; // As bundles have them.
+// As bundles have them.
+static constexpr int64_t mostRanks = 1024;
+static constexpr unsigned mostParts = 64;
 
 bool Compilation::parseMesh() {
+  unsigned parts = 0;
+  if (flags.overlap != "on" && flags.overlap != "off" &&
+      (llvm::StringRef(flags.overlap).getAsInteger(10, parts) || parts < 1 || parts > mostParts))
+    return fail(ErrorClass::Usage, "--overlap: expected on, off or 1 to " + llvm::Twine(mostParts) + " parts, got `" +
+                                       flags.overlap + "`");
   if (!programs.empty() && programs.back().gpu)
     mesh.target = programs.back().gpu->name;
   if (flags.mesh.empty())

@@ -38,6 +38,7 @@ PhaseOptions Compilation::makeOptions(const Device *gpu) const {
   options.emitPlan = flags.emitPlan;
   options.printsPhases = !flags.dump.empty();
   options.mesh = mesh;
+  options.overlap = flags.overlap;
   options.strategy.vectorBits = cpu.vectorBits;
   options.strategy.addsQuads = llvm::is_contained(cpu.features, "avx512vnni");
   options.strategy.fastMath = flags.fp == "fast";

@@ -201,60 +201,6 @@ llvm::Error ProgramWriter::addIf(tg::IfOp op) {
   return llvm::Error::success();
 }
 
-//===--- Ranks ---===//
-
-/// What errors call the op: the ONNX node that its value came from.
-static std::string nameOf(Operation &op) { return tg::findNodeName(op.getLoc()).str(); }
-
-static bundle::Reduction reductionOf(tg::Monoid kind) {
-  switch (kind) {
-  case tg::Monoid::Mul:
-    return bundle::Reduction::Mul;
-  case tg::Monoid::Max:
-    return bundle::Reduction::Max;
-  case tg::Monoid::Min:
-    return bundle::Reduction::Min;
-  default:
-    return bundle::Reduction::Add;
-  }
-}
-
-llvm::Error ProgramWriter::addCollective(Operation &op) {
-  Value input = op.getOperand(0), result = op.getResult(0);
-  llvm::Expected<BufferId> source = bufferOf(input);
-  if (!source)
-    return source.takeError();
-  llvm::Expected<BufferId> target = addTransient(result.getType());
-  if (!target)
-    return target.takeError();
-  buffers[result] = *target;
-  // An output has no extents of its own yet: bytes are those of the types.
-  auto bytesOf = [&](Value value) {
-    int64_t bits = tg::getElementBits(cast<RankedTensorType>(value.getType()).getElementType());
-    Reg size = entry.constant(std::max<int64_t>(bits / 8, 1)); // i1 is a byte.
-    for (Reg extent : extents(value.getType()))
-      size = entry.mul(size, extent);
-    return size;
-  };
-  if (isa<tg::OwnPartOp>(op)) {
-    entry.copy({*source, entry.mul(entry.rank(), bytesOf(result))}, {*target}, bytesOf(result));
-    return llvm::Error::success();
-  }
-  auto add = [&](bundle::CollectiveKind kind, bundle::Reduction reduction, int64_t ranks) {
-    entry.collective(kind, reduction, *source, bytesOf(input), *target, uint32_t(ranks), nameOf(op));
-    return llvm::Error::success();
-  };
-  auto first = [](Value value) { return tg::getConstant(tg::getDim(value.getType(), 0)).value_or(0); };
-  using Kind = bundle::CollectiveKind;
-  if (auto reduce = dyn_cast<tg::AllReduceOp>(op))
-    return add(Kind::AllReduce, reductionOf(reduce.getKind()), reduce.getRanks());
-  if (auto scatter = dyn_cast<tg::ReduceScatterOp>(op))
-    return add(Kind::ReduceScatter, reductionOf(scatter.getKind()), first(input));
-  if (isa<tg::AllGatherOp>(op))
-    return add(Kind::AllGather, bundle::Reduction::None, first(result));
-  return add(Kind::AllToAll, bundle::Reduction::None, first(input));
-}
-
 //===--- Variants ---===//
 
 /// What a variant computes is the program's own outputs, written where they are made.

@@ -297,9 +297,12 @@ llvm::Error ProgramWriter::addDispatch(tg::DispatchOp op) {
 }
 
 llvm::Error ProgramWriter::addBlock(Block &block) {
-  for (Operation *op : tg::Stages(block).order())
+  for (Operation *op : tg::Stages(block, /*withCollectives=*/false).order()) {
+    awaitOperands(*op);
     if (llvm::Error error = addOp(*op))
       return error;
+  }
+  awaitCollectives(started);
   return llvm::Error::success();
 }
 
@@ -333,6 +336,8 @@ llvm::Error ProgramWriter::addOp(Operation &op) {
     return addVariants(variants);
   if (auto branch = dyn_cast<tg::IfOp>(op))
     return addIf(branch);
+  if (auto concat = dyn_cast<tg::ConcatOp>(op); concat && concat->hasAttr(tg::joinedAttr))
+    return checkJoined(concat);
   if (isa<tg::ReshapeOp, tg::BitcastOp, func::ReturnOp>(op) || op.hasAttr(tg::inPlaceAttr))
     return llvm::Error::success();
   return llvm::createStringError("op '%s' is not in a kernel", op.getName().getStringRef().str().c_str());

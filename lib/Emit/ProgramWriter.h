@@ -62,7 +62,15 @@ private:
   llvm::Error addLoopTurn(tg::LoopOp op, llvm::ArrayRef<bundle::BufferId> carried, bundle::BufferId condition,
                           llvm::ArrayRef<bundle::BufferId> collected);
   llvm::Error addIf(tg::IfOp op);
+  // ProgramCollectives.cpp
   llvm::Error addCollective(mlir::Operation &op);
+  /// Where its result goes.
+  llvm::Expected<bundle::EntryBuilder::Argument> placeCollective(mlir::Operation &op);
+  llvm::Error checkJoined(tg::ConcatOp op) const;
+  /// What is written next begins when those collectives are done whose results `op` reads: all, for ops of bodies.
+  void awaitOperands(mlir::Operation &op);
+  void awaitCollectives(uint64_t number);
+  // ProgramControl.cpp
   llvm::Error addVariants(tg::VariantsOp op);
   llvm::Error addVariant(tg::VariantsOp op, size_t number, bundle::Reg turns);
   /// The ops of function `body` of these arguments, here; the buffers of what it returns.
@@ -88,7 +96,10 @@ private:
   llvm::DenseMap<mlir::Value, unsigned> outputOf;        ///< Storage that is written as output number N.
   std::vector<bundle::BufferId> outputs;
   llvm::DenseMap<uint32_t, unsigned> updates; ///< By output buffer: in how many bodies of the program it is an update.
-  unsigned bodies = 1;                        ///< Variants.
+  llvm::DenseMap<mlir::Value, uint64_t>
+      besides;                       ///< By storage: the number of the collective that makes it beside others.
+  uint64_t started = 0, awaited = 0; ///< So many of these collectives.
+  unsigned bodies = 1;               ///< Variants.
   llvm::MapVector<mlir::StringAttr, Kernel> kernels; ///< In order of their ids.
   uint64_t dispatches = 0;
 };

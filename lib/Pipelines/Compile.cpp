@@ -38,6 +38,10 @@ std::optional<Phase> parsePhase(llvm::StringRef name) {
   return std::nullopt;
 }
 
+static plan::OverlapOptions getOverlap(const PhaseOptions &options) {
+  return {options.overlap, options.gpu ? options.gpu->target : "", options.mesh.linkRate, options.mesh.linkLatency};
+}
+
 /// `tiles`: what Plan leaves of them, and Lower finds.
 static void buildPhase(OpPassManager &pm, Phase phase, const PhaseOptions &options, Tiles tiles) {
   switch (phase) {
@@ -63,10 +67,11 @@ static void buildPhase(OpPassManager &pm, Phase phase, const PhaseOptions &optio
     plan.finiteMasks = options.strategy.fastMath;
     if (options.gpu)
       plan.target = options.gpu->target;
+    plan.overlap = getOverlap(options);
     return plan::buildPlanPipeline(pm, plan);
   }
   case Phase::Outline:
-    return plan::buildOutlinePipeline(pm);
+    return plan::buildOutlinePipeline(pm, getOverlap(options));
   case Phase::Plan:
     if (options.gpu)
       buildPlanGpuPipeline(pm, *options.gpu, tiles);

@@ -58,6 +58,8 @@ void weft::plan::buildPlanPipeline(OpPassManager &pm, const PlanOptions &options
     if (hasFolds)
       pm.addPass(createSplitReductions({options.target}));
   }
+  const OverlapOptions &overlap = options.overlap;
+  pm.addPass(createSplitCollectives({overlap.mode, overlap.target, overlap.linkRate, overlap.linkLatency}));
   FormKernelsOptions form;
   form.fuse = options.fuse;
   form.gpu = options.gpu;
@@ -78,7 +80,10 @@ void weft::plan::buildPlanPipeline(OpPassManager &pm, const PlanOptions &options
     pm.addPass(createSetDomains());
 }
 
-void weft::plan::buildOutlinePipeline(OpPassManager &pm) { pm.addPass(createOutlineKernels()); }
+void weft::plan::buildOutlinePipeline(OpPassManager &pm, const OverlapOptions &overlap) {
+  pm.addPass(createOutlineKernels());
+  pm.addPass(createOverlapCollectives({overlap.mode, overlap.target, overlap.linkRate, overlap.linkLatency}));
+}
 
 namespace {
 struct PlanPipelineOptions : PassPipelineOptions<PlanPipelineOptions> {

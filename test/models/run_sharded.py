@@ -3,8 +3,9 @@
 
     run_sharded.py [--build=build] [--model=decoder,bert,mlp] [--ranks=2,3,4] [--target=sm_80 --device=emu:sm_80] [--json=FILE]
 
-Each model is compiled once whole, and for each mesh with the splits that its case names, with those that the compiler finds where the links cost
-nothing, and, `annotated`, with those that the model itself says. All ranks must give what the whole program gives (outputs that are split, their
+Each model is compiled once whole, and for each mesh with the splits that its case names, its collectives in turn and, all of them, beside kernels and
+in parts of rows; with the splits that the compiler finds where the links cost nothing; and, `annotated`, with those that the model itself says. The
+same splits give the same bits, whether collectives overlap or not, where the GEMM of some rows sums in the order of that of all. All ranks must give what the whole program gives (outputs that are split, their
 part of it), and have no more of the weights' bytes than their part. Then a rank that dies in the middle of a sequence: the others must end
 soon, with an error that names it.
 """
@@ -13,6 +14,8 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import fnmatch
+import functools
 import json
 import multiprocessing
 import os
@@ -42,6 +45,8 @@ class Case:
     shards: Callable[[int], list[str]]  # By ranks.
     split: dict[str, int]  # Inputs and outputs by name, with their dimension.
     whole: pathlib.Path | None = None  # The same model without annotations.
+    isFound: bool = False  # Nothing is named: the layout that is found, which may be none.
+    within: float = WITHIN
 
 
 def make_decoder(folder: pathlib.Path) -> Case:
@@ -145,6 +150,15 @@ def make_annotated(folder: pathlib.Path) -> Case:
     return Case(folder / "annotated.onnx", case.feeds, lambda ranks: [], {"y": 1}, case.model)
 
 
+def make_catalogued(name: str, folder: pathlib.Path) -> Case:
+    """Of run_models.py: whatever is found for it."""
+    import catalogue
+
+    model = catalogue.prepare(name, folder)
+    feeds = [catalogue.inputs(model.proto(), symbols) for symbols in catalogue.SHAPES.get(name, ({},))]
+    return Case(model.path, feeds, lambda ranks: [], {}, isFound=True, within=WITHIN if model.precision == "f32" else catalogue.TOLERANCE["f16"])
+
+
 MAKERS = {"decoder": make_decoder, "bert": make_bert, "mlp": make_mlp, "experts": make_experts, "uneven": make_uneven, "annotated": make_annotated}
 
 
@@ -204,7 +218,7 @@ def compile_model(build: pathlib.Path, case: Case, target: str, output: pathlib.
     return result.stderr
 
 
-def compare(want: list[dict], got: list[dict], split: dict | None, rank: int, ranks: int) -> list[str]:
+def compare(want: list[dict], got: list[dict], split: dict | None, rank: int, ranks: int, within: float) -> list[str]:
     """`split`: which outputs are parts; None: those that have the extents of one."""
     failures = []
     for number, (whole, own) in enumerate(zip(want, got)):
@@ -212,7 +226,7 @@ def compare(want: list[dict], got: list[dict], split: dict | None, rank: int, ra
             dim = split.get(name) if split is not None else find_split(value.shape, own[name].shape, ranks)
             expected = value if dim is None else part(value, dim, rank, ranks)
             error = np.linalg.norm(expected - own[name]) / max(np.linalg.norm(expected), 1e-30) if expected.shape == own[name].shape else np.inf
-            if not error <= WITHIN:
+            if not error <= within:
                 failures.append(f"run {number}, rank {rank}: `{name}` {own[name].shape} is off by {error:.1e}")
     return failures
 
@@ -228,21 +242,41 @@ def check_death(ranks: int, arguments: tuple) -> list[str]:
     return failures
 
 
+def check_overlap(bundle: pathlib.Path, case: Case, ranks: int, parts: int, options: list[str], want: dict, args: argparse.Namespace) -> list[str]:
+    """All collectives beside kernels, those behind GEMMs in `parts`: in one, the bits are those of collectives in turn."""
+    compile_model(args.build, case, args.target, bundle, [*options, f"--overlap={parts}"])
+    failures = []
+    for rank, answer in sorted(run_ranks(ranks, str(args.build), str(bundle), args.device, case.feeds).items()):
+        if isinstance(answer, str) or isinstance(want[rank], str):
+            failures.append(f"overlapped in {parts}, rank {rank}: {answer if isinstance(answer, str) else want[rank]}")
+            continue
+        for number, (own, turn) in enumerate(zip(answer, want[rank])):
+            for name, value in turn.items():
+                error = np.linalg.norm(own[name] - value) / max(np.linalg.norm(value), 1e-30)
+                if own[name].tobytes() != value.tobytes() if parts == 1 else not error <= case.within:
+                    failures.append(f"overlapped in {parts}, run {number}, rank {rank}: `{name}` is off by {error:.1e} from collectives in turn")
+    return failures
+
+
 def check_mesh(name: str, case: Case, ranks: int, isFound: bool, want: list[dict], args: argparse.Namespace, folder: pathlib.Path) -> list[str]:
     shards = case.shards(ranks)
     split = {key: dim for key, dim in case.split.items() if not shards or any(key.startswith(s.partition(":")[0].rstrip("*")) for s in shards)}
     bundle, options = folder / f"{name}.{ranks}.weft", [f"--shard={','.join(shards)}"] if shards else []
     if isFound:
         options = ["--link=1e6:0", "--remarks=shard"]
-    said = compile_model(args.build, case, args.target, bundle, [f"--mesh=tp{'' if shards or isFound else ranks}:{ranks}", *options])
+    options.insert(0, f"--mesh=tp{'' if shards or isFound else ranks}:{ranks}")
+    said = compile_model(args.build, case, args.target, bundle, [*options, "--overlap=off"])
     failures = []
-    if isFound and not re.search(r"a layout for \d+ ranks: [1-9]\d* of", said):
+    if isFound and not case.isFound and not re.search(r"a layout for \d+ ranks: [1-9]\d* of", said):
         failures.append(f"expected products in parts, got {said[:300]}")
     arguments = (str(args.build), str(bundle), args.device, case.feeds)
-    for rank, answer in sorted(run_ranks(ranks, *arguments).items()):
-        failures += [f"rank {rank}: {answer}"] if isinstance(answer, str) else compare(want, answer, None if isFound else split, rank, ranks)
+    answers = run_ranks(ranks, *arguments)
+    for rank, answer in sorted(answers.items()):
+        failures += [f"rank {rank}: {answer}"] if isinstance(answer, str) else compare(want, answer, None if isFound else split, rank, ranks, case.within)
+    for parts in (3,) if isFound else (1, 2):
+        failures += check_overlap(bundle, case, ranks, parts, options, answers, args)
     if len(case.feeds) > 1 and not isFound and ranks == 4:
-        failures += check_death(ranks, arguments)
+        failures += check_death(ranks, arguments)  # Collectives are under way beside kernels.
     return [f"{name}, {ranks} ranks, {'found' if isFound else 'named'}: {text}" for text in failures]
 
 
@@ -254,7 +288,7 @@ def check(name: str, case: Case, meshes: list[int], args: argparse.Namespace, fo
     with weft.Session(str(whole), device=args.device, threads=1) as session:
         want = [{key: np.array(value) for key, value in session.run(feed).items()} for feed in case.feeds]
     for ranks in meshes:
-        for isFound in (False, True) if not case.whole else (False,):
+        for isFound in (False,) if case.whole else (True,) if case.isFound else (False, True):
             found = check_mesh(name, case, ranks, isFound, want, args, folder)
             print(f"{name}, {ranks} ranks, {'found' if isFound else 'named'}: {'FAILED' if found else 'ok'}", flush=True)
             failures += found
@@ -265,6 +299,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
     parser.add_argument("--model", default=",".join(MAKERS))
+    parser.add_argument("--catalogue", default="", help="globs of models of run_models.py, instead of those of --model")
     parser.add_argument("--ranks", default="2,3,4")
     parser.add_argument("--target", default="cpu")
     parser.add_argument("--device", default="cpu")
@@ -273,15 +308,20 @@ def main() -> int:
     import weft
 
     weft.load_library(args.build)
-    failures, bad, names = [], 0, args.model.split(",")
+    failures, bad, makers = [], 0, {name: MAKERS[name] for name in args.model.split(",") if not args.catalogue}
+    if args.catalogue:
+        import catalogue
+        known = sorted({*catalogue.shared_names(), *catalogue.GENERATED, *catalogue.GENERATED_SMALL})
+        found = [name for name in known if any(fnmatch.fnmatch(name, glob) for glob in args.catalogue.split(","))]
+        makers = {name: functools.partial(make_catalogued, name) for name in found}
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        for model in names:
-            found = check(model, MAKERS[model](folder), [int(r) for r in args.ranks.split(",")], args, folder)
+        for model, make in makers.items():
+            found = check(model, make(folder), [int(r) for r in args.ranks.split(",")], args, folder)
             failures, bad = failures + found, bad + bool(found)
     if args.json:
         args.json.parent.mkdir(parents=True, exist_ok=True)
-        args.json.write_text(json.dumps({"schema": "weft.sharded/1", "passed": len(names) - bad, "failed": bad, "skipped": 0}))
+        args.json.write_text(json.dumps({"schema": "weft.sharded/1", "passed": len(makers) - bad, "failed": bad, "skipped": 0}))
     print("\n".join(failures), end="\n" if failures else "", file=sys.stderr)
     return 1 if failures else 0
 

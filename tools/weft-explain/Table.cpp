@@ -105,6 +105,8 @@ static void printSummary(const Program &program, llvm::raw_ostream &os) {
   for (const Remark &remark : program.remarks)
     if (remark.category == "shard" && remark.name == "layout")
       os << "ranks     " << remark.text << "\n";
+    else if (remark.category == "overlap" && remark.name == "order")
+      os << "overlap   " << remark.text << "\n";
   if (program.device)
     os << "time      at least " << formatMicroseconds(seconds) << " us at the device's peak rates, launches apart\n";
 }

@@ -133,12 +133,12 @@ static void printApart(const Program &program, const std::string &a, const std::
   print(" reads", b, reads);
 }
 
-/// What rewriting said of the nodes: folds that were derived or refused, splits over ranks.
+/// What rewriting said of the nodes: folds that were derived or refused, splits over ranks, collectives beside kernels.
 static void printRemarks(const Program &program, const std::string &a, const std::string &b, llvm::raw_ostream &os) {
-  int left = 2;
+  int left = 4;
   for (const Remark &remark : program.remarks)
     if ((remark.node == a || remark.node == b) &&
-        (remark.category == "fold" || remark.category == "rewrite" || remark.category == "shard") && left-- > 0)
+        llvm::is_contained({"fold", "rewrite", "shard", "overlap"}, remark.category) && left-- > 0)
       os << "  " << remark.kind << " " << remark.name << " at " << bundle::quote(remark.node) << ": " << remark.text
          << "\n";
 }

@@ -59,6 +59,10 @@ struct CompileOptions : ImportFlags {
       *this, "link", "", "GB/s:us",
       "Links of --mesh, instead of the device table's: what a rank sends in a second, and the time of a "
       "collective beside its bytes, as 450:6"};
+  Flag<std::string> overlap{*this, "overlap", "on", "",
+                            "--mesh: collectives beside kernels, in parts of rows beside their GEMMs: on (where the "
+                            "model says that it pays), "
+                            "off, or a number of parts for all"};
   Flag<std::string> planner{*this, "planner", "weft", "name",
                             "Who chooses which ops share a kernel, of what the rules allow: weft, dnnfusion, "
                             "tvm-rules, or exact (docs/explain.md)"};

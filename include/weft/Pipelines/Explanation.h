@@ -22,7 +22,7 @@ public:
   ~Explanation();
 
   /// Categories that the engine must let through.
-  static constexpr llvm::StringLiteral categories = "^(fusion|fold|plan|rewrite|levels|shard)";
+  static constexpr llvm::StringLiteral categories = "^(fusion|fold|plan|rewrite|levels|shard|overlap)";
   /// For `enableOptimizationRemarks`; may be called from any thread. The explanation must not outlive the context.
   std::unique_ptr<mlir::remark::detail::MLIRRemarkStreamerBase> makeStreamer();
 

@@ -227,4 +227,57 @@ def PlanLaunches : Pass<"weft-plan-launches", "::mlir::ModuleOp"> {
   let dependentDialects = ["::weft::tg::TileGraphDialect"];
 }
 
+/// Options of both passes about collectives.
+defvar CollectiveOptions = [
+  Option<"mode", "mode", "std::string", /*default=*/"\"on\"", "on: where the model says that it pays; off; or N: everywhere, GEMMs in N parts">,
+  Option<"target", "target", "std::string", /*default=*/"\"\"", "device by whose rates it is priced; empty: the CPU">,
+  Option<"linkRate", "link-rate", "double", "0", "as that of --weft-shard">,
+  Option<"linkLatency", "link-latency", "double", "-1", "as that of --weft-shard">,
+];
+
+def SplitCollectives : Pass<"weft-split-collectives", "::mlir::ModuleOp"> {
+  let summary = "GEMMs that ranks add up in parts of rows, with a collective each";
+  let description = [{
+    A `tg.all_reduce` behind a GEMM waits for all of it. In parts of rows, the links move one part while the next is computed. The results are made in one tensor: a `tg.concat` with the
+    attribute `tg.joined`, which moves nothing. Exact: all elements are summed as before, unless the GEMM's kernel for fewer rows sums in another order.
+
+    Done where it takes less time by the rates of `weft-shard`: of n parts, part i's GEMM ends at t_i = t_(i-1) + max(bytes / memory's rate, operations / theirs) + a launch, and its
+    collective at c_i = max(t_i, c_(i-1)) + seconds beside bytes + bytes / the links' rate. What has to be read again, such as all weights for each part, is part of it. The number of parts is the one of 2 to 8 whose last
+    collective ends first. Each `tg.all_reduce` gets a remark of the category `overlap`: `parts` (passed) or `whole` (missed), with the reason.
+
+    ```mlir
+    func.func @main(%x: tensor<4096x64xf32>, %w: tensor<64x4096xf32>) -> tensor<4096x4096xf32> {
+      %p = tg.contract %x, %w [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+         : tensor<4096x64xf32>, tensor<64x4096xf32> -> tensor<4096x4096xf32>
+      %r = tg.all_reduce add %p ranks = 2 : tensor<4096x4096xf32>
+      return %r : tensor<4096x4096xf32> // tg.concat {tg.joined} of all_reduces
+    }
+    ```
+  }];
+  let options = CollectiveOptions;
+  let dependentDialects = ["::weft::tg::TileGraphDialect"];
+}
+
+def OverlapCollectives : Pass<"weft-overlap-collectives", "::mlir::ModuleOp"> {
+  let summary = "an order of kernels and collectives in which the former run beside the latter";
+  let description = [{
+    Of an outlined program: a collective with the attribute `tg.overlap` starts where it stands and runs, behind those before it, beside the kernels behind it; the first op that reads its result waits. The ops of @main
+    get the order in which that hides most: along the program, and where an op needs a collective that is under way, the next one that needs none goes first. A program that is printed as a plan has that order and those attributes, and both can be edited.
+
+    Kernels are priced by their bytes and operations, collectives by the links (`weft-shard`). A collective is taken out of the kernels' order if that hides more than a launch, which is what starting another stream and waiting for it is taken to cost; one that
+    reads an argument of the program is not. Exact. Each collective gets a remark of the category `overlap`: `beside` (passed) or `alone` (missed), with the reason, and the program one, `order`, with its time by the model.
+
+    ```mlir
+    func.func @main(%x: tensor<8x8xf32>, %y: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
+      %a = tg.dispatch @kernel::@kernel(%x) symbols = affine_map<() -> ()> : (tensor<8x8xf32>) -> tensor<8x8xf32>
+      %r = tg.all_reduce add %a ranks = 2 {tg.overlap} : tensor<8x8xf32>
+      %b = tg.dispatch @kernel::@kernel(%y) symbols = affine_map<() -> ()> : (tensor<8x8xf32>) -> tensor<8x8xf32> // beside it
+      return %r, %b : tensor<8x8xf32>, tensor<8x8xf32>
+    }
+    ```
+  }];
+  let options = CollectiveOptions;
+  let dependentDialects = ["::weft::tg::TileGraphDialect"];
+}
+
 #endif // WEFT_PLAN_LEVELPASSES_TD

@@ -29,6 +29,13 @@ inline constexpr llvm::StringLiteral operandDimsAttr = "tg.operand_dims", result
 /// Their value for tensors of these types.
 mlir::ArrayAttr getDimsAttr(mlir::Builder &builder, mlir::TypeRange types);
 
+/// As the options of --weft-split-collectives and --weft-overlap-collectives.
+struct OverlapOptions {
+  std::string mode = "on";
+  std::string target;
+  double linkRate = 0, linkLatency = -1;
+};
+
 struct PlanOptions {
   bool fuse = true;                              ///< Form groups of several ops.
   bool gpu = false;                              ///< By the rules for GPUs (weft/Plan/Groups.h).
@@ -39,12 +46,13 @@ struct PlanOptions {
   bool nameSubgraphs = false;                    ///< As that of --weft-form-kernels.
   bool finiteMasks = false;                      ///< As `finite` of --weft-band-masks.
   int64_t maxRowBytes = int64_t(1) << 20;        ///< Working set limit of one row of a reduction group.
+  OverlapOptions overlap;
 };
 
 /// Groups: primitives of @main into tg.kernel. Needs normalized IR.
 void buildPlanPipeline(mlir::OpPassManager &pm, const PlanOptions &options);
 /// Outlining: tg.kernel into nested modules and tg.dispatch.
-void buildOutlinePipeline(mlir::OpPassManager &pm);
+void buildOutlinePipeline(mlir::OpPassManager &pm, const OverlapOptions &overlap = {});
 /// Registers --weft-plan and --weft-outline.
 void registerPlanPipelines();
 

@@ -31,7 +31,7 @@ namespace weft::bundle {
 /// The first eight bytes. The non-ASCII byte, CR LF and ^Z catch transfers in text mode.
 inline constexpr uint8_t kMagic[8] = {0x89, 'W', 'E', 'F', 'T', 0x0D, 0x0A, 0x1A};
 inline constexpr uint16_t kFormatMajor = 1;
-inline constexpr uint16_t kFormatMinor = 6;
+inline constexpr uint16_t kFormatMinor = 7;
 
 /// "No index": an absent string, register, or table entry.
 inline constexpr uint32_t kNone = 0xffffffffu;
@@ -57,6 +57,7 @@ inline constexpr int64_t kMaxTurns = int64_t(1) << 24;
 inline constexpr uint32_t kMaxLoopDepth = 16;
 /// Ranks of a program that is run by several processes.
 inline constexpr uint32_t kMaxRanks = 1024;
+inline constexpr uint32_t kMaxBeside = 64; ///< Collectives that are under way beside other commands.
 /// Scratch bytes per worker of one dispatch.
 inline constexpr int64_t kMaxScratchBytes = int64_t(1) << 30;
 
@@ -275,6 +276,14 @@ enum class CommandKind : uint16_t {
   /// in the same order on all ranks. d: Reduction of those that combine. e: string that errors name it by. Register b:
   /// bytes of buffer a, all of it; CollectiveKind says how many c has (since minor 6).
   Collective = 5,
+  /// A Collective that runs beside the commands behind it, after those in front of it. It writes to buffer c from byte
+  /// (register g) on (kNone: 0). Until an Await that it is done nothing else may write a, or touch the part of c (since
+  /// minor 7).
+  CollectiveBeside = 6,
+  /// What follows begins when all but the last a of the CollectiveBeside before are done; they end in their order. None
+  /// is under way at the begin or end of a loop's body, of the program, or at a Collective; at most kMaxBeside are at
+  /// any time (since minor 7).
+  Await = 7,
 };
 
 /// What each rank has afterwards, of the buffers x of n ranks; x[r] is part r of n equal parts, one after the other.

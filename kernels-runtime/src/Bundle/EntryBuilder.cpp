@@ -7,6 +7,7 @@
 #include "weft/Bundle/ShapeProgram.h"
 
 #include <algorithm>
+#include <deque>
 #include <utility>
 
 using namespace weft::bundle;
@@ -306,6 +307,19 @@ void EntryBuilder::collective(CollectiveKind kind, Reduction reduction, BufferId
                         uint32_t(reduction), owner.intern(text), ranks, 0});
 }
 
+void EntryBuilder::collectiveBeside(CollectiveKind kind, Reduction reduction, BufferId source, Reg bytes,
+                                    Argument destination, uint32_t ranks, std::string_view text) {
+  if (checkBuffer(source, "collective") && checkBuffer(destination.buffer, "collective") &&
+      checkReg(bytes, "collective") && (!destination.offset || checkReg(destination.offset, "collective")))
+    commands.push_back({uint16_t(CommandKind::CollectiveBeside), uint16_t(kind), source.value, bytes.value,
+                        destination.buffer.value, uint32_t(reduction), owner.intern(text), ranks,
+                        destination.offset.value});
+}
+
+void EntryBuilder::await(uint32_t left) {
+  commands.push_back({uint16_t(CommandKind::Await), 0, left, 0, 0, 0, 0, 0, 0});
+}
+
 //===--------------------------------------------------------------------------------------------------------------===//
 // The finished entry
 //===--------------------------------------------------------------------------------------------------------------===//
@@ -328,6 +342,8 @@ std::vector<bool> EntryBuilder::findLive() const {
       need(command.a);
       continue;
     }
+    if (CommandKind(command.kind) == CommandKind::Await)
+      continue;
     need(command.b);
     if (CommandKind(command.kind) == CommandKind::Collective)
       continue;
@@ -455,6 +471,7 @@ EntryBuilder::Finished EntryBuilder::finish() const {
     out.buffers.push_back(record);
   }
   BufferTouches touches(out.buffers);
+  std::deque<std::pair<uint32_t, uint32_t>> beside; // Source and destination of collectives that are under way.
 
   out.arguments = arguments;
   out.scalars = scalars;
@@ -473,6 +490,17 @@ EntryBuilder::Finished EntryBuilder::finish() const {
       touches.add(command.a, index);
       touches.add(command.c, index);
       rename(command.b);
+    } else if (CommandKind(command.kind) == CommandKind::CollectiveBeside) {
+      touches.add(command.a, index);
+      touches.add(command.c, index);
+      rename(command.b);
+      rename(command.g);
+      beside.emplace_back(command.a, command.c);
+    } else if (CommandKind(command.kind) == CommandKind::Await) {
+      for (; beside.size() > command.a; beside.pop_front()) {
+        touches.add(beside.front().first, index);
+        touches.add(beside.front().second, index);
+      }
     } else if (CommandKind(command.kind) == CommandKind::Copy) {
       touches.add(command.a, index);
       touches.add(command.c, index);

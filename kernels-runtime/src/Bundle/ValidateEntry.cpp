@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cinttypes>
+#include <deque>
 #include <vector>
 
 using namespace weft::bundle;
@@ -64,12 +65,16 @@ private:
   Error checkDispatch(const CommandRecord &command, uint32_t index);
   Error checkCopy(const CommandRecord &command, uint32_t index);
   Error checkLoop(const CommandRecord &command, uint32_t index);
-  Error checkCollective(const CommandRecord &command, uint32_t index) const;
+  Error checkCollective(const CommandRecord &command, uint32_t index);
+  Error checkAwait(const CommandRecord &command, uint32_t index);
+  Error checkNoneBeside(const char *where) const;
   Error checkOutputs() const;
   Error checkOperands(uint32_t reg, uint32_t firstOfEval) const;
   Error checkBinding();
   Error checkRegister(uint32_t reg, const char *what) const;
-  Error checkUse(uint32_t buffer, uint32_t command, bool writes) const;
+  /// `isBeside`: a collective writes there in the order of those under way.
+  Error checkUse(uint32_t buffer, uint32_t command, bool writes, bool isBeside = false) const;
+  Error checkAlive(uint32_t buffer, uint32_t command) const;
 
   const Tables &tables;
   const EntryView &entry;
@@ -85,6 +90,10 @@ private:
   uint32_t loops = 0;
   uint32_t defined = 0;        ///< Registers that have been evaluated at the command being checked.
   uint32_t definedAtStart = 0; ///< Registers of the first Eval.
+  struct Beside {
+    uint32_t source, destination;
+  };
+  std::deque<Beside> beside; ///< Collectives that are under way.
 };
 } // namespace
 
@@ -253,16 +262,27 @@ Error EntryValidator::checkOperands(uint32_t reg, uint32_t firstOfEval) const {
   return {};
 }
 
-Error EntryValidator::checkUse(uint32_t index, uint32_t command, bool writes) const {
+Error EntryValidator::checkAlive(uint32_t index, uint32_t command) const {
+  const BufferRecord &buffer = entry.buffers[index];
+  if (BufferKind(buffer.kind) == BufferKind::Transient &&
+      (command < buffer.firstCommand || command > buffer.lastCommand))
+    return invalid("buffer %u is used outside of its live interval [%u, %u]", index, buffer.firstCommand,
+                   buffer.lastCommand);
+  return {};
+}
+
+Error EntryValidator::checkUse(uint32_t index, uint32_t command, bool writes, bool isBeside) const {
   if (index >= entry.buffers.size)
     return invalid("buffer %u does not exist", index);
   const BufferRecord &buffer = entry.buffers[index];
   auto kind = BufferKind(buffer.kind);
   if (writes && kind != BufferKind::Output && kind != BufferKind::Transient)
     return invalid("buffer %u is read-only and is written", index);
-  if (kind == BufferKind::Transient && (command < buffer.firstCommand || command > buffer.lastCommand))
-    return invalid("buffer %u is used outside of its live interval [%u, %u]", index, buffer.firstCommand,
-                   buffer.lastCommand);
+  if (Error error = checkAlive(index, command))
+    return error;
+  for (const Beside &each : beside)
+    if ((each.destination == index && !isBeside) || (each.source == index && writes))
+      return invalid("buffer %u is used before the collective beside it is awaited", index);
   if (Error error = checkRegister(buffer.sizeRegister, "size"))
     return std::move(error).within("buffer " + std::to_string(index));
   return {};
@@ -348,6 +368,8 @@ Error EntryValidator::checkLoop(const CommandRecord &command, uint32_t index) {
     return invalid("unused operands are set");
   if (Error error = checkRegister(command.a, "trip count"))
     return error;
+  if (Error error = checkNoneBeside("a loop"))
+    return error;
   uint32_t end = openLoops.empty() ? entry.commands.size : openLoops.back().end;
   if (command.c == 0 || command.c > end - index - 1)
     return invalid("expected a body of 1 to %u commands, got %u", end - index - 1, command.c);
@@ -367,13 +389,22 @@ Error EntryValidator::checkLoop(const CommandRecord &command, uint32_t index) {
 }
 
 /// All ranks are to agree on what they do, so all of it is in the file but for the bytes.
-Error EntryValidator::checkCollective(const CommandRecord &command, uint32_t index) const {
+Error EntryValidator::checkCollective(const CommandRecord &command, uint32_t index) {
+  bool isBeside = CommandKind(command.kind) == CommandKind::CollectiveBeside;
   auto kind = CollectiveKind(command.inputs);
   bool combines = kind == CollectiveKind::AllReduce || kind == CollectiveKind::ReduceScatter;
   if (kind < CollectiveKind::AllReduce || kind > CollectiveKind::AllToAll)
     return invalid("unknown collective %u", command.inputs);
-  if (command.g)
+  if (!isBeside && command.g)
     return invalid("unused operands are set");
+  if (isBeside && beside.size() == kMaxBeside)
+    return invalid("expected at most %u collectives under way", kMaxBeside);
+  if (isBeside && command.g != kNone)
+    if (Error error = checkRegister(command.g, "offset"))
+      return error;
+  if (!isBeside)
+    if (Error error = checkNoneBeside("a collective"))
+      return error;
   if (command.f < 2 || command.f > kMaxRanks)
     return invalid("expected 2 to %u ranks, got %u", kMaxRanks, command.f);
   if (command.d > uint32_t(Reduction::Min) || combines != (command.d != uint32_t(Reduction::None)))
@@ -382,14 +413,32 @@ Error EntryValidator::checkCollective(const CommandRecord &command, uint32_t ind
     return invalid("string %u does not exist", command.e);
   if (Error error = checkUse(command.a, index, /*writes=*/false))
     return error;
-  if (Error error = checkUse(command.c, index, /*writes=*/true))
+  if (Error error = checkUse(command.c, index, /*writes=*/true, isBeside))
     return error;
   auto type = DType(entry.buffers[command.a].dtype);
   if (command.a == command.c || entry.buffers[command.c].dtype != entry.buffers[command.a].dtype || getBits(type) < 8 ||
       (combines && !isReducible(type)))
     return invalid("expected two buffers of one element type of whole bytes, with arithmetic if they combine, got %s",
                    getName(type));
+  if (isBeside)
+    beside.push_back({command.a, command.c});
   return checkRegister(command.b, "collective");
+}
+
+Error EntryValidator::checkAwait(const CommandRecord &command, uint32_t index) {
+  if (command.inputs || command.b || command.c || command.d || command.e || command.f || command.g)
+    return invalid("unused operands are set");
+  if (command.a >= beside.size())
+    return invalid("expected fewer than the %zu collectives under way to be left, got %u", beside.size(), command.a);
+  for (; beside.size() > command.a; beside.pop_front())
+    for (uint32_t buffer : {beside.front().source, beside.front().destination})
+      if (Error error = checkAlive(buffer, index))
+        return error;
+  return {};
+}
+
+Error EntryValidator::checkNoneBeside(const char *where) const {
+  return beside.empty() ? Error() : invalid("expected no collective under way at %s, got %zu", where, beside.size());
 }
 
 /// Extents of outputs are read at the end of the run.
@@ -408,10 +457,12 @@ Error EntryValidator::checkOutputs() const {
 Error EntryValidator::checkCommands() {
   loopOf.resize(entry.instructions.size);
   for (uint32_t i = 0; i < entry.commands.size; ++i) {
-    while (!openLoops.empty() && openLoops.back().end == i)
-      openLoops.pop_back();
-    const CommandRecord &command = entry.commands[i];
     Error error;
+    for (; !openLoops.empty() && openLoops.back().end == i && !error; openLoops.pop_back())
+      error = checkNoneBeside("the end of a loop");
+    if (error)
+      return std::move(error).within("command " + std::to_string(i));
+    const CommandRecord &command = entry.commands[i];
     switch (CommandKind(command.kind)) {
     case CommandKind::Eval:
       error = checkEval(command, i);
@@ -425,7 +476,11 @@ Error EntryValidator::checkCommands() {
     case CommandKind::Loop:
       error = checkLoop(command, i);
       break;
+    case CommandKind::Await:
+      error = checkAwait(command, i);
+      break;
     case CommandKind::Collective:
+    case CommandKind::CollectiveBeside:
       error = checkCollective(command, i);
       break;
     default:
@@ -438,6 +493,8 @@ Error EntryValidator::checkCommands() {
     return invalid("%u of %u registers are never evaluated", entry.instructions.size - defined,
                    entry.instructions.size);
   openLoops.clear();
+  if (Error error = checkNoneBeside("the end of the program"))
+    return error;
   return checkOutputs();
 }
 

@@ -81,6 +81,16 @@ Error Communicator::run(const Collective &collective, Device &device) {
   return failure ? failure : fail(transport->run(collective, device));
 }
 
+Error Communicator::runBeside(const Collective &collective, Device &device) {
+  std::lock_guard<std::recursive_mutex> lock(mutex);
+  return failure ? failure : fail(transport->runBeside(collective, device));
+}
+
+Error Communicator::await(size_t left, Device &device) {
+  std::lock_guard<std::recursive_mutex> lock(mutex);
+  return failure ? failure : fail(transport->await(left, device));
+}
+
 Error Communicator::wait(Device &device) {
   std::lock_guard<std::recursive_mutex> lock(mutex);
   return failure ? failure : fail(transport->wait(device));
@@ -97,6 +107,7 @@ Error Communicator::fail(Error error) {
   if (!error)
     return error;
   failure = std::move(error);
+  links.cancel(); // A collective beside this thread holds them.
   links.abort(failure.getMessage());
   if (transport)
     transport->abort();

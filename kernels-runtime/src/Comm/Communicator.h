@@ -35,6 +35,10 @@ public:
   virtual ~Transport() = default;
   /// Starts the collective on the device, after everything started there before.
   virtual bundle::Error run(const Collective &collective, Device &device) = 0;
+  /// The same beside what is started on the device from now on. They run one after the other.
+  virtual bundle::Error runBeside(const Collective &collective, Device &device) = 0;
+  /// What is started from now on begins when all but the last `left` of those are done.
+  virtual bundle::Error await(size_t left, Device &device) = 0;
   /// Whether runs with collectives can be recorded.
   virtual bool canRecord() const = 0;
   /// A run begins and does these, or some of them: before any is started. Error: other ranks do others. Null: what it
@@ -42,7 +46,7 @@ public:
   virtual bundle::Error begin(const std::vector<Collective> *collectives) = 0;
   /// Waits for all that was started on the device, or until a rank does not go on.
   virtual bundle::Error wait(Device &device) = 0;
-  /// Ends what is going on.
+  /// Ends what is going on; nothing of it uses memory of the host's any more.
   virtual void abort() = 0;
 };
 
@@ -63,6 +67,8 @@ public:
   /// A run begins; see Transport::begin.
   bundle::Error begin(const std::vector<Collective> *collectives);
   bundle::Error run(const Collective &collective, Device &device);
+  bundle::Error runBeside(const Collective &collective, Device &device);
+  bundle::Error await(size_t left, Device &device);
   /// Waits for what a run started.
   bundle::Error wait(Device &device);
   /// This rank's run has failed: the others need not wait for it.

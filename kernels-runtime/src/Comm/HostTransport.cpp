@@ -2,16 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Each pair of ranks exchanges what the one has and the other needs. Sums are made in the order of the ranks, in f32
-// for f16, bf16 and f32, so that every rank gets the same bits in every run.
+// for f16, bf16 and f32, so that every rank gets the same bits in every run. What runs beside kernels runs on a thread,
+// which touches host memory only: devices are the business of the thread that runs the program.
 #include "../Device.h"
 #include "../Memory/AlignedMemory.h"
 #include "Communicator.h"
+#include "SideThread.h"
 #include "weft/Bundle/DType.h"
 
 #include <algorithm>
 #include <cinttypes>
 #include <cmath>
 #include <cstring>
+#include <deque>
 
 using namespace weft;
 using namespace weft::bundle;
@@ -120,12 +123,22 @@ public:
   HostTransport(const CommunicatorOptions &options, Links &links)
       : rank(options.rank), ranks(options.ranks), links(links) {}
   Error run(const Collective &collective, Device &device) override;
+  Error runBeside(const Collective &collective, Device &device) override;
+  Error await(size_t left, Device &device) override;
   bool canRecord() const override { return false; }
   Error begin(const std::vector<Collective> *) override;
   Error wait(Device &device) override { return device.synchronise(); }
-  void abort() override {}
+  void abort() override;
 
 private:
+  /// A collective of a device whose memory the host does not see, by copies.
+  struct Staged {
+    AlignedMemory source, destination;
+    void *target = nullptr; ///< Of the device; null: nothing is staged.
+    uint64_t bytes = 0;     ///< There.
+  };
+
+  Error stage(Collective &collective, Device &device, Staged &staged) const;
   Error runOnHost(const Collective &collective);
   Error exchange(const Collective &collective, const std::vector<Links::Transfer> &transfers);
   Error reduceParts(const Collective &collective, const std::vector<uint64_t> &bounds, uint8_t *result);
@@ -133,7 +146,9 @@ private:
 
   uint32_t rank, ranks;
   Links &links;
-  uint64_t steps = 1u << 20; ///< Beyond those of sessions.
+  uint64_t steps = 1u << 20;   ///< Beyond those of sessions.
+  std::deque<Staged> underWay; ///< Of what `side` has not been awaited for.
+  SideThread side;             ///< Last: it ends first.
 };
 
 } // namespace
@@ -149,27 +164,67 @@ static uint64_t getResultBytes(const Collective &collective, uint32_t ranks) {
   }
 }
 
-/// Memory of the device goes through the host's.
-Error HostTransport::run(const Collective &collective, Device &device) {
+/// Memory of the device goes through the host's: `collective` is on the latter afterwards.
+Error HostTransport::stage(Collective &collective, Device &device, Staged &staged) const {
   if (device.getCapabilities().hostMemory)
-    return runOnHost(collective);
-  AlignedMemory source, destination;
-  uint64_t resultBytes = getResultBytes(collective, ranks);
-  if (!source.allocate(collective.bytes) || !destination.allocate(resultBytes))
+    return {};
+  staged.target = collective.destination;
+  staged.bytes = getResultBytes(collective, ranks);
+  if (!staged.source.allocate(collective.bytes) || !staged.destination.allocate(staged.bytes))
     return makeError(ErrorCode::Resource, "no memory of the host for %" PRIu64 " bytes of a collective",
-                     collective.bytes + resultBytes);
-  if (Error error = device.download(source.get(), collective.source, collective.bytes))
+                     collective.bytes + staged.bytes);
+  if (Error error = device.download(staged.source.get(), collective.source, collective.bytes))
     return error;
-  if (Error error = device.synchronise())
+  collective.source = staged.source.get();
+  collective.destination = staged.destination.get();
+  return device.synchronise();
+}
+
+Error HostTransport::run(const Collective &collective, Device &device) {
+  Staged staged;
+  Collective onHost = collective;
+  if (Error error = stage(onHost, device, staged))
     return error;
-  Collective staged = collective;
-  staged.source = source.get();
-  staged.destination = destination.get();
-  if (Error error = runOnHost(staged))
+  if (Error error = runOnHost(onHost))
     return error;
-  if (Error error = device.upload(collective.destination, destination.get(), resultBytes))
+  if (!staged.target)
+    return {};
+  if (Error error = device.upload(staged.target, staged.destination.get(), staged.bytes))
     return error;
   return device.synchronise();
+}
+
+Error HostTransport::runBeside(const Collective &collective, Device &device) {
+  Staged staged;
+  Collective onHost = collective;
+  if (Error error = stage(onHost, device, staged))
+    return error;
+  underWay.push_back(std::move(staged));
+  side.start([this, onHost] { return runOnHost(onHost); });
+  return {};
+}
+
+Error HostTransport::await(size_t left, Device &device) {
+  if (Error error = side.await(left))
+    return error;
+  bool isStaged = false;
+  Error error;
+  for (size_t i = 0; i + left < underWay.size() && !error; ++i)
+    if (const Staged &staged = underWay[i]; staged.target) {
+      error = device.upload(staged.target, staged.destination.get(), staged.bytes);
+      isStaged = true;
+    }
+  if (isStaged && !error)
+    error = device.synchronise();
+  while (underWay.size() > left)
+    underWay.pop_front();
+  return error;
+}
+
+/// The links are cancelled, so what runs ends soon.
+void HostTransport::abort() {
+  side.settle();
+  underWay.clear();
 }
 
 /// What ranks do is compared at each step.

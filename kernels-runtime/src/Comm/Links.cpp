@@ -27,6 +27,7 @@ namespace {
 constexpr uint32_t kFrameMagic = 0x43465457; // "WTFC"
 constexpr uint64_t kMostReason = 2048;       ///< Bytes of a reason to give up.
 constexpr int64_t kFarewellMs = 500;         ///< For peers to read why before a connection ends.
+constexpr int64_t kPatienceMs = 100;         ///< Until a wait sees that its own rank gives up.
 constexpr int64_t kAnswerMs = 2000;          ///< For all peers to say how far they are.
 
 /// Ask: how many runs the other one has begun; Tell: that; Farewell: that, of a rank that ends.
@@ -495,12 +496,14 @@ Error Links::exchange(const Step &step, const std::vector<Transfer> &transfers, 
     }
     if (waiting.empty())
       return {};
+    if (isCancelled)
+      return Error(ErrorCode::Device, self() + ": " + what + ": this rank gives up");
     if (moved)
       lastMove = nowMs();
     int64_t left = lastMove + options.timeoutMs - nowMs();
     if (left <= 0)
       return fail(self() + ": " + what + ": expected " + missing + " to go on within " +
                   std::to_string(options.timeoutMs) + " ms, nothing came");
-    (void)::poll(waiting.data(), waiting.size(), int(std::min<int64_t>(left, 1000)));
+    (void)::poll(waiting.data(), waiting.size(), int(std::min<int64_t>(left, kPatienceMs)));
   }
 }

@@ -9,6 +9,7 @@
 
 #include "weft/Bundle/Error.h"
 
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <optional>
@@ -58,6 +59,8 @@ public:
   /// name the rank and the peer. After an error the links are of no use: the others are told.
   bundle::Error exchange(const Step &step, const std::vector<Transfer> &transfers, const std::string &what);
 
+  /// Ends an exchange of another thread soon, as every one from now on: the rank is about to give up.
+  void cancel() { isCancelled = true; }
   /// Tells the others that this rank gives up, unless they know.
   void abort(std::string_view reason);
 
@@ -102,6 +105,7 @@ private:
   std::vector<Peer> peers;
   uint64_t runs = 0; ///< That this rank has begun.
   bool isJoined = false, isAborted = false;
+  std::atomic<bool> isCancelled = false;
 };
 
 } // namespace weft

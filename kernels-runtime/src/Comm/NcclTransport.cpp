@@ -1,9 +1,10 @@
 // Collectives of GPUs.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// NCCL on the stream of the session, in recorded runs too. Its kernels wait for peers without an end, so somebody
-// watches: whoever waits for a run looks at NCCL's own errors, at the links (a rank that has ended or given up) and at
-// the clock; between runs a thread looks at the first two. NCCL is aborted then, which ends its kernels.
+// NCCL on the stream of the session, or beside it on a second one, in recorded runs too. Its kernels wait for peers
+// without an end, so somebody watches: whoever waits for a run looks at NCCL's own errors, at the links (a rank that
+// has ended or given up) and at the clock; between runs a thread looks at the first two. NCCL is aborted then, which
+// ends its kernels.
 #include "NcclTransport.h"
 
 #include "../Device.h"
@@ -59,6 +60,8 @@ public:
   Error open(Device &device);
 
   Error run(const Collective &collective, Device &device) override;
+  Error runBeside(const Collective &collective, Device &device) override;
+  Error await(size_t left, Device &device) override { return device.awaitBeside(left); }
   bool canRecord() const override { return true; }
   Error begin(const std::vector<Collective> *collectives) override;
   Error wait(Device &device) override;
@@ -66,6 +69,7 @@ public:
 
 private:
   Error start(const Collective &collective, nccl::Stream stream);
+  Error startLocked(const Collective &collective, nccl::Stream stream);
   Error allToAll(const Collective &collective, nccl::DataType type, uint64_t count, nccl::Stream stream);
   Error findFailure();
   Error compare(const std::vector<Collective> &list);
@@ -234,14 +238,20 @@ Error NcclTransport::start(const Collective &collective, nccl::Stream stream) {
   return Error(ErrorCode::Internal, "unknown collective");
 }
 
+Error NcclTransport::startLocked(const Collective &collective, nccl::Stream stream) {
+  std::lock_guard<std::mutex> lock(mutex);
+  Error error = comm ? start(collective, stream) : Error();
+  if (!comm)
+    return failure;
+  return error ? std::move(error).within(self() + ": " + describe(collective)) : Error();
+}
+
 Error NcclTransport::run(const Collective &collective, Device &device) {
-  return device.withStream([&](void *stream) {
-    std::lock_guard<std::mutex> lock(mutex);
-    Error error = comm ? start(collective, stream) : Error();
-    if (!comm)
-      return failure;
-    return error ? std::move(error).within(self() + ": " + describe(collective)) : Error();
-  });
+  return device.withStream([&](void *stream) { return startLocked(collective, stream); });
+}
+
+Error NcclTransport::runBeside(const Collective &collective, Device &device) {
+  return device.startBeside([&](void *stream) { return startLocked(collective, stream); });
 }
 
 //===--- What ranks are going to do ---===//

@@ -11,6 +11,7 @@
 #include "CudaData.h"
 #include "CudaGraph.h"
 #include "EarlyStart.h"
+#include "SideStream.h"
 #include "StreamOrder.h"
 
 #include <algorithm>
@@ -32,7 +33,7 @@ public:
         capabilities{name.c_str(),
                      /*hostMemory=*/false,
                      /*workers=*/1,        context->getArchitecture(), int(ordinal), context->getMemoryBytes()},
-        streams(*context) {}
+        streams(*context), side(*context) {}
   Error open();
 
   const DeviceCapabilities &getCapabilities() const override { return capabilities; }
@@ -52,6 +53,8 @@ public:
   Error synchronise() override;
   Error query(bool &isDone) override;
   Error withStream(const std::function<Error(void *)> &start) override;
+  Error startBeside(const std::function<Error(void *)> &start) override;
+  Error awaitBeside(size_t left) override;
   void *getStream() const override { return streams.getOwn(); }
   Error makeWait(void *stream) override;
   bool canRecord() const override { return true; }
@@ -91,7 +94,8 @@ private:
   EarlyStart earlyStart;
   Carveout carveout;
   Handle timers[2] = {}; ///< Events around a launch, made when they are needed.
-  StreamOrder streams;   ///< Last: it ends first, and waits.
+  StreamOrder streams;   ///< Behind what its work uses: it ends before that, and waits.
+  SideStream side;       ///< The same.
 };
 } // namespace
 
@@ -240,6 +244,12 @@ Error CudaDevice::dispatch(const Launch &launch) {
     return error;
   const GpuKernelRecord &kernel = *code.getKernel(launch.kernel);
   const CudaCode::Function &function = static_cast<const CudaCode &>(*loaded).getFunction(launch.kernel);
+  // CTAs that wait for each other are to run all at once. Another library's kernel that waits for other GPUs would keep
+  // SMs from some of them, as they would from it: neither would end.
+  bool isAlone = kernel.residentCtas > 0;
+  if (isAlone)
+    if (Error error = side.await(getTarget(), 0))
+      return error;
   LaunchAttribute attributes[2] = {};
   LaunchConfig config = {
       {unsigned(launch.grid), 1, 1}, {kernel.threads, 1, 1}, kernel.sharedBytes, getTarget(), attributes, 0};
@@ -252,7 +262,7 @@ Error CudaDevice::dispatch(const Launch &launch) {
   const SmLimits &limits = static_cast<const CudaCode &>(*loaded).getLimits();
   CtaNeeds needs = {kernel.threads, function.registers, kernel.sharedBytes};
   // What a run reads stays as it is from its first kernel's begin on: others may read it before they wait.
-  bool canStartEarly = function.waitsForGrids && !launch.isFirst;
+  bool canStartEarly = function.waitsForGrids && !launch.isFirst && !isAlone;
   std::optional<unsigned> early = earlyStart.follow(limits, needs, launch.grid, canStartEarly);
   if (early && *early > needs.sharedBytes) {
     needs.sharedBytes = config.sharedBytes = *early;
@@ -323,6 +333,20 @@ Error CudaDevice::withStream(const std::function<Error(void *)> &start) {
   return start(getTarget());
 }
 
+Error CudaDevice::startBeside(const std::function<Error(void *)> &start) {
+  Context::Scope scope(*context);
+  if (Error error = enter(scope))
+    return error;
+  return side.start(getTarget(), start);
+}
+
+Error CudaDevice::awaitBeside(size_t left) {
+  Context::Scope scope(*context);
+  if (Error error = enter(scope))
+    return error;
+  return side.await(getTarget(), left);
+}
+
 //===--------------------------------------------------------------------------------------------------------------===//
 // Streams and recordings
 //===--------------------------------------------------------------------------------------------------------------===//
@@ -337,6 +361,7 @@ Error CudaDevice::beginRun(std::optional<void *> stream) {
 
 void CudaDevice::endRun() {
   Context::Scope scope(*context);
+  (void)side.settle();
   streams.end();
 }
 
@@ -362,7 +387,9 @@ Error CudaDevice::endRecording(std::unique_ptr<Recording> &recording) {
   isRecording = false;
   if (!recording)
     recording = std::make_unique<CudaGraph>(context);
-  return static_cast<CudaGraph &>(*recording).endCapture(streams.getOwn());
+  Error error = static_cast<CudaGraph &>(*recording).endCapture(streams.getOwn());
+  (void)side.settle(); // What failed has not joined.
+  return error;
 }
 
 Error CudaDevice::replay(const Recording &recording) {

@@ -129,7 +129,11 @@ Error Session::startCommand(uint32_t index, bool isRecorded) {
   case CommandKind::Copy:
     return copy(command);
   case CommandKind::Collective:
+  case CommandKind::CollectiveBeside:
     return collective(command);
+  case CommandKind::Await:
+    hasLaunched = false; // What follows may not begin before another stream's work has ended.
+    return communicator->await(command.a, *device);
   case CommandKind::Loop:
     return runLoop(index, isRecorded);
   }
@@ -436,6 +440,11 @@ Error Session::copy(const CommandRecord &command) {
   return error;
 }
 
+static bool isCollective(const CommandRecord &command) {
+  return CommandKind(command.kind) == CommandKind::Collective ||
+         CommandKind(command.kind) == CommandKind::CollectiveBeside;
+}
+
 /// The ranks hear of what a run does, if it is known.
 Error Session::beginCollectives() {
   if (!communicator)
@@ -444,7 +453,7 @@ Error Session::beginCollectives() {
     return communicator->begin(nullptr);
   std::vector<Collective> list;
   for (const CommandRecord &command : entry.commands)
-    if (CommandKind(command.kind) == CommandKind::Collective)
+    if (isCollective(command))
       list.push_back({CollectiveKind(command.inputs), Reduction(command.d), DType(entry.buffers[command.a].dtype),
                       nullptr, nullptr, uint64_t(registers[command.b]), getTables().getString(command.e)});
   return communicator->begin(&list);
@@ -455,6 +464,7 @@ Error Session::collective(const CommandRecord &command) {
   auto dtype = DType(entry.buffers[command.a].dtype);
   int64_t bytes = registers[command.b], size = getBits(dtype) / 8;
   int64_t parts = kind == CollectiveKind::AllReduce || kind == CollectiveKind::AllGather ? 1 : command.f;
+  bool isBeside = CommandKind(command.kind) == CommandKind::CollectiveBeside;
   auto where = [&] { return "collective " + quote(getTables().getString(command.e)); };
   if (bytes < 0 || bytes % (size * parts) != 0)
     return makeError(ErrorCode::Input, "%s: expected %" PRId64 " equal parts of whole elements, got %" PRId64 " bytes",
@@ -465,13 +475,13 @@ Error Session::collective(const CommandRecord &command) {
   void *source, *destination;
   Error error = offsetAddress(command.a, kNone, bytes, source);
   if (!error)
-    error = offsetAddress(command.c, kNone, resultBytes, destination);
+    error = offsetAddress(command.c, isBeside ? command.g : kNone, resultBytes, destination);
   if (error)
     return std::move(error).within(where());
   hasLaunched = true;
-  if (bytes == 0)
-    return {};
-  return communicator->run(
-      {kind, Reduction(command.d), dtype, source, destination, uint64_t(bytes), getTables().getString(command.e)},
-      *device);
+  Collective started = {
+      kind, Reduction(command.d), dtype, source, destination, uint64_t(bytes), getTables().getString(command.e)};
+  if (isBeside) // One of no bytes, too: an Await counts it.
+    return communicator->runBeside(started, *device);
+  return bytes ? communicator->run(started, *device) : Error();
 }

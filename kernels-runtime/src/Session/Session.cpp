@@ -73,7 +73,8 @@ Error Session::create(std::shared_ptr<LoadedBundle> bundle, std::string_view dev
 Error Session::joinRanks() {
   uint32_t ranks = 1;
   for (const CommandRecord &command : entry.commands)
-    if (CommandKind(command.kind) == CommandKind::Collective)
+    if (CommandKind(command.kind) == CommandKind::Collective ||
+        CommandKind(command.kind) == CommandKind::CollectiveBeside)
       ranks = command.f;
   for (const BufferRecord &buffer : entry.buffers)
     if (BufferKind(buffer.kind) == BufferKind::Weight)

@@ -6,11 +6,14 @@
 #include "Comm/Communicator.h"
 #include "../Repair.h"
 #include "../TestBundles.h"
+#include "Comm/SideThread.h"
 #include "Comm/Sockets.h"
 #include "Memory/LoadedBundle.h"
 #include "Session/Session.h"
 
+#include <atomic>
 #include <cstring>
+#include <future>
 #include <gtest/gtest.h>
 #include <numeric>
 #include <thread>
@@ -97,6 +100,34 @@ std::vector<uint8_t> buildCollective(CollectiveKind kind, Reduction reduction, u
   return bytes;
 }
 
+/// Entry "main": y = the sums over the ranks of x[n] and of x[n] twice; the two collectives are under way beside
+/// copies. The run fails behind the start of both where n is above `most`.
+std::vector<uint8_t> buildBeside(uint32_t ranks, int64_t most = 1 << 20) {
+  Builder builder("weft test");
+  EntryBuilder &entry = builder.addEntry("main");
+  Reg n = entry.symbol(entry.addSymbol("n"));
+  BufferId x = entry.addInput("x", DType::F32, {n}),
+           y = entry.addOutput("y", DType::F32, {entry.mul(n, entry.constant(3))});
+  BufferId pair = entry.addTransient(DType::F32, {entry.add(n, n)}), all = entry.addTransient(DType::F32, {n});
+  Reg bytes = entry.getSize(x);
+  entry.collectiveBeside(CollectiveKind::AllReduce, Reduction::Add, x, bytes, {all}, ranks, "/first");
+  entry.copy({x}, {pair}, bytes);
+  entry.copy({x}, {pair, bytes}, bytes);
+  entry.collectiveBeside(CollectiveKind::AllReduce, Reduction::Add, pair, entry.getSize(pair), {y, bytes}, ranks,
+                         "/second");
+  BufferId limit = entry.addTransient(DType::F32, {entry.constant(most)});
+  entry.copy({x}, {limit}, bytes);
+  entry.await(1);
+  BufferId copied = entry.addTransient(DType::F32, {n});
+  entry.copy({all}, {copied}, bytes);
+  entry.await(0);
+  entry.copy({copied}, {y}, bytes);
+  std::vector<uint8_t> result;
+  Error error = builder.build(result);
+  EXPECT_FALSE(error) << error.getMessage();
+  return result;
+}
+
 /// Rank r's x: r * 100, r * 100 + 1, ...
 std::vector<float> makeValues(uint32_t rank, size_t count) {
   std::vector<float> values(count);
@@ -140,6 +171,79 @@ TEST(Communicator, MovesMoreThanSocketsBuffer) {
 /// A GPU's memory goes through the host's.
 TEST(Communicator, TakesMemoryOfDevices) {
   EXPECT_EQ(runCollective(CollectiveKind::AllReduce, Reduction::Add, 2, 3, "emu:sm_80"), Texts(2, "100 102 104"));
+}
+
+TEST(Communicator, RunsBesideTheProgram) {
+  std::vector<uint8_t> bytes = buildBeside(3);
+  for (const char *device : {"cpu", "emu:sm_80"})
+    EXPECT_EQ(runRanks(3,
+                       [&](uint32_t rank, const std::string &address) {
+                         return runRank(bytes, makeOptions(rank, 3, address), makeValues(rank, 2), device);
+                       }),
+              Texts(3, "300 303 300 303 300 303"))
+        << device;
+}
+
+TEST(Communicator, DisagreesWhileSeveralAreUnderWay) {
+  std::vector<uint8_t> bytes = buildBeside(2);
+  Texts errors = runRanks(2, [&](uint32_t rank, const std::string &address) {
+    return runRank(bytes, makeOptions(rank, 2, address), makeValues(rank, rank ? 6 : 4));
+  });
+  for (const std::string &error : errors)
+    EXPECT_NE(error.find("all_reduce \"/first\": rank "), std::string::npos) << error;
+}
+
+/// The thread of the collectives waits for the other rank, which comes late: this rank ends at once all the same.
+TEST(Communicator, GivesUpWhileACollectiveWaits) {
+  std::vector<uint8_t> fails = buildBeside(2, /*most=*/3), bytes = buildBeside(2);
+  std::atomic<bool> hasFailed = false, wasLate = false;
+  Texts errors = runRanks(2, [&](uint32_t rank, const std::string &address) {
+    std::shared_ptr<Communicator> communicator;
+    EXPECT_FALSE(Communicator::create(makeOptions(rank, 2, address), communicator));
+    std::shared_ptr<LoadedBundle> bundle;
+    const std::vector<uint8_t> &own = rank ? bytes : fails;
+    EXPECT_FALSE(LoadedBundle::openMemory(own.data(), own.size(), {}, bundle));
+    SessionOptions options;
+    options.threads = 1;
+    options.communicator = std::move(communicator);
+    std::unique_ptr<Session> session;
+    EXPECT_FALSE(Session::create(bundle, "cpu", options, session));
+    for (int i = 0; rank == 1 && i < 10000 && !hasFailed; ++i)
+      ::usleep(1000);
+    wasLate = wasLate || (rank == 1 && !hasFailed);
+    Floats x{{4}, {1, 2, 3, 4}};
+    weft_tensor input = x.view(), output = {};
+    std::string text = session->run(&input, 1, &output, 1).getMessage();
+    hasFailed = true;
+    return text;
+  });
+  EXPECT_FALSE(wasLate);
+  EXPECT_NE(errors[0].find("leave buffer"), std::string::npos) << errors[0];
+  EXPECT_NE(errors[1].find("rank 0 gave up: rank 0: "), std::string::npos) << errors[1];
+}
+
+TEST(SideThread, RunsBesideItsCaller) {
+  std::promise<void> mayEnd;
+  std::string order;
+  SideThread thread;
+  thread.start([&] {
+    mayEnd.get_future().wait();
+    order += "a";
+    return Error();
+  });
+  thread.start([&] {
+    order += "b";
+    return Error(ErrorCode::Device, "no");
+  });
+  thread.start([&] {
+    order += "c";
+    return Error();
+  });
+  EXPECT_FALSE(thread.await(3));
+  mayEnd.set_value();
+  EXPECT_EQ(thread.await(0).getMessage(), "no");
+  thread.settle();
+  EXPECT_EQ(order, "ab");
 }
 
 TEST(Communicator, NamesTheRankThatDisagrees) {
@@ -345,25 +449,26 @@ TEST(Communicator, RanksAreValuesOfShapePrograms) {
   EXPECT_EQ(results, (Texts{"100", "102"}));
 }
 
+/// The error of opening `good` with its first command of kind `kind` damaged.
+std::string openDamaged(std::vector<uint8_t> bytes, CommandKind kind, void (*damage)(CommandRecord &)) {
+  auto *section = reinterpret_cast<const SectionEntry *>(bytes.data() + sizeof(FileHeader));
+  while (section->kind != uint32_t(SectionKind::Commands))
+    ++section;
+  auto *command = reinterpret_cast<CommandRecord *>(bytes.data() + section->offset);
+  while (CommandKind(command->kind) != kind)
+    ++command;
+  damage(*command);
+  repairHashes(bytes.data(), bytes.size());
+  weft_bundle *bundle = nullptr;
+  std::string error = take(weft_bundle_open_memory(bytes.data(), bytes.size(), nullptr, &bundle));
+  weft_bundle_release(bundle);
+  return error;
+}
+
 TEST(Communicator, RecordsAreChecked) {
   std::vector<uint8_t> good = buildCollective(CollectiveKind::AllReduce, Reduction::Add, 2);
-  auto tryOpen = [&](void (*damage)(CommandRecord &)) {
-    std::vector<uint8_t> bytes = good;
-    auto *section = reinterpret_cast<const SectionEntry *>(bytes.data() + sizeof(FileHeader));
-    while (section->kind != uint32_t(SectionKind::Commands))
-      ++section;
-    auto *command = reinterpret_cast<CommandRecord *>(bytes.data() + section->offset);
-    while (CommandKind(command->kind) != CommandKind::Collective)
-      ++command;
-    damage(*command);
-    repairHashes(bytes.data(), bytes.size());
-    weft_bundle *bundle = nullptr;
-    std::string error = take(weft_bundle_open_memory(bytes.data(), bytes.size(), nullptr, &bundle));
-    weft_bundle_release(bundle);
-    return error;
-  };
   auto has = [&](void (*damage)(CommandRecord &), const char *text) {
-    std::string error = tryOpen(damage);
+    std::string error = openDamaged(good, CommandKind::Collective, damage);
     EXPECT_NE(error.find(text), std::string::npos) << error;
   };
   has([](CommandRecord &c) { c.inputs = 9; }, "unknown collective 9");
@@ -374,6 +479,70 @@ TEST(Communicator, RecordsAreChecked) {
   has([](CommandRecord &c) { c.e = 999; }, "string 999 does not exist");
   has([](CommandRecord &c) { c.b = 999; }, "register 999 is not defined");
   has([](CommandRecord &c) { c.c = c.a; }, "is read-only and is written");
+}
+
+TEST(Communicator, RecordsOfThoseUnderWayAreChecked) {
+  std::vector<uint8_t> good = buildBeside(2);
+  auto has = [&](CommandKind kind, void (*damage)(CommandRecord &), const char *text) {
+    std::string error = openDamaged(good, kind, damage);
+    EXPECT_NE(error.find(text), std::string::npos) << error;
+  };
+  has(CommandKind::CollectiveBeside, [](CommandRecord &c) { c.g = 999; }, "register 999 is not defined");
+  has(CommandKind::CollectiveBeside, [](CommandRecord &c) { c.inputs = 0; }, "unknown collective 0");
+  has(CommandKind::Await, [](CommandRecord &c) { c.b = 1; }, "unused operands are set");
+  has(
+      CommandKind::Await, [](CommandRecord &c) { c.a = 2; },
+      "expected fewer than the 2 collectives under way to be left, got 2");
+  has(
+      CommandKind::Await, [](CommandRecord &c) { c.a = 0; },
+      "expected fewer than the 0 collectives under way to be left, got 0");
+}
+
+TEST(Communicator, WhatIsUnderWayIsAwaited) {
+  enum Fault { ReadsEarly, WritesSource, InFrontOfALoop, InFrontOfACollective, Never, InALoop, TooMany };
+  auto build = [](Fault fault) {
+    Builder builder("weft test");
+    EntryBuilder &entry = builder.addEntry("main");
+    Reg n = entry.symbol(entry.addSymbol("n"));
+    BufferId x = entry.addInput("x", DType::F32, {n}), y = entry.addOutput("y", DType::F32, {n});
+    BufferId own = entry.addTransient(DType::F32, {n}), sums = entry.addTransient(DType::F32, {n});
+    auto begin = [&] {
+      entry.collectiveBeside(CollectiveKind::AllReduce, Reduction::Add, own, entry.getSize(x), {sums}, 2, "sum");
+    };
+    entry.copy({x}, {own}, entry.getSize(x));
+    if (fault == InALoop)
+      entry.beginLoop(entry.constant(1));
+    for (uint32_t i = 0; i < (fault == TooMany ? kMaxBeside + 1 : 1); ++i)
+      begin();
+    if (fault == InALoop) {
+      entry.endLoop();
+      entry.copy({x}, {y}, entry.getSize(x));
+    }
+    if (fault == InFrontOfALoop)
+      entry.beginLoop(entry.constant(1));
+    if (fault == ReadsEarly || fault == InFrontOfALoop)
+      entry.copy({fault == ReadsEarly ? sums : x}, {y}, entry.getSize(x));
+    if (fault == InFrontOfALoop)
+      entry.endLoop();
+    if (fault == WritesSource)
+      entry.copy({x}, {own}, entry.getSize(x));
+    if (fault == InFrontOfACollective)
+      entry.collective(CollectiveKind::AllReduce, Reduction::Add, x, entry.getSize(x), y, 2, "sum");
+    if (fault != Never && fault != InALoop)
+      entry.await(0);
+    std::vector<uint8_t> bytes;
+    return builder.build(bytes).getMessage(); // Which reads what it has built.
+  };
+  for (auto [fault, text] : {std::pair<Fault, const char *>{ReadsEarly, "is used before the collective beside it"},
+                             {WritesSource, "is used before the collective beside it"},
+                             {InFrontOfALoop, "expected no collective under way at a loop, got 1"},
+                             {InFrontOfACollective, "expected no collective under way at a collective, got 1"},
+                             {InALoop, "expected no collective under way at the end of a loop, got 1"},
+                             {Never, "expected no collective under way at the end of the program, got 1"},
+                             {TooMany, "expected at most 64 collectives under way"}}) {
+    std::string error = build(fault);
+    EXPECT_NE(error.find(text), std::string::npos) << error;
+  }
 }
 
 } // namespace

@@ -65,14 +65,8 @@ Result enqueue(Comm comm, void *stream, size_t bytes, const Operation &operation
     return kInvalidArgument;
   if (int error = state.startError)
     return error;
-  auto capture = state.cuda->captures.find(stream);
-  if (capture == state.cuda->captures.end()) {
-    start(comm, operation);
-    return kSuccess;
-  }
-  ++state.captured;
-  capture->second.nodes.emplace_back("nccl");
-  capture->second.work.emplace_back([comm, operation](void *) { start(comm, operation); });
+  state.captured += state.cuda->findCapture(stream) != nullptr;
+  state.cuda->add(stream, "nccl", [comm, operation](void *) { start(comm, operation); });
   return kSuccess;
 }
 

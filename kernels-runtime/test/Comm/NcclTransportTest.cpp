@@ -45,9 +45,38 @@ protected:
     return bytes;
   }
 
-  /// What `work` returns in each process.
+  /// Entry "main": y = the sums over the ranks of x[n] and of 2 * n others, the two under way beside a copy, and the
+  /// copy of the first ones.
+  static std::vector<uint8_t> buildBeside(uint32_t ranks) {
+    Builder builder("weft test");
+    EntryBuilder &entry = builder.addEntry("main");
+    Reg n = entry.symbol(entry.addSymbol("n")), twice = entry.add(n, n), four = entry.mul(twice, entry.constant(2));
+    BufferId x = entry.addInput("x", DType::F32, {n}), y = entry.addOutput("y", DType::F32, {four});
+    BufferId sums = entry.addTransient(DType::F32, {n}), pair = entry.addTransient(DType::F32, {twice});
+    Reg bytes = entry.getSize(x), offset = entry.mul(bytes, entry.constant(2));
+    entry.collectiveBeside(CollectiveKind::AllReduce, Reduction::Add, x, bytes, {sums}, ranks, "/first");
+    entry.copy({x}, {pair}, bytes);
+    entry.copy({x}, {pair, bytes}, bytes);
+    entry.collectiveBeside(CollectiveKind::AllReduce, Reduction::Add, pair, offset, {y, offset}, ranks, "/second");
+    entry.await(1);
+    BufferId copied = entry.addTransient(DType::F32, {n});
+    entry.copy({sums}, {copied}, bytes);
+    entry.await(0);
+    entry.copy({sums}, {y}, bytes);
+    entry.copy({copied}, {y, bytes}, bytes);
+    std::vector<uint8_t> result;
+    Error error = builder.build(result);
+    EXPECT_FALSE(error) << error.getMessage();
+    return result;
+  }
+
   std::vector<std::string> runRanks(uint32_t ranks, CollectiveKind kind, const Work &work, int64_t timeoutMs = 60000) {
-    std::vector<uint8_t> bytes = build(kind, ranks);
+    return runRanks(ranks, build(kind, ranks), work, timeoutMs);
+  }
+
+  /// What `work` returns in each process.
+  std::vector<std::string> runRanks(uint32_t ranks, const std::vector<uint8_t> &bytes, const Work &work,
+                                    int64_t timeoutMs = 60000) {
     void *memory = ::mmap(nullptr, sizeof(FakeNcclMemory), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     SocketAddress place;
     EXPECT_FALSE(resolve("127.0.0.1:1", place));
@@ -151,6 +180,87 @@ TEST_F(NcclTransportTest, IsRecordedInGraphs) {
   };
   EXPECT_EQ(runRanks(3, CollectiveKind::AllReduce, often),
             Texts(3, "30 33; 30 33; 30 33; 30 33; 1 made, 3 run, captured 1"));
+}
+
+/// Streams fork and join by events, in graphs too: the first run goes by them, the second one is captured.
+TEST_F(NcclTransportTest, RunsBesideTheProgram) {
+  auto often = [this](uint32_t rank, Session &session, FakeNccl &nccl) {
+    std::string texts, order;
+    for (int i = 0; i < 3; ++i) {
+      fake.order.clear();
+      texts += runOnce(rank, session, 2) + "; ";
+      for (const auto &[what, stream] : fake.order)
+        order += i == 0 && (what == "record" || what == "wait") ? what.substr(0, 1) : "";
+    }
+    return texts + order + ", made " + std::to_string(session.getStatistics().graphs_made) + ", captured " +
+           std::to_string(nccl.captured) + ", misuses " + std::to_string(fake.misuses);
+  };
+  std::string sums = "30 33 30 33 30 33 30 33; ";
+  EXPECT_EQ(runRanks(3, buildBeside(3), often),
+            Texts(3, sums + sums + sums + "rwrrwrww, made 1, captured 2, misuses 0"));
+}
+
+/// CTAs that wait for each other do not share the GPU with a collective's: their kernel waits for it.
+TEST_F(NcclTransportTest, RunsNothingBesideKernelsThatNeedTheWholeGpu) {
+  for (uint32_t resident : {0u, 1u}) {
+    Builder builder("weft test");
+    KernelId add = builder.addKernel("add", {"/Add"});
+    EntryBuilder &entry = builder.addEntry("main");
+    Reg n = entry.symbol(entry.addSymbol("n"));
+    BufferId x = entry.addInput("x", DType::F32, {n}), y = entry.addOutput("y", DType::F32, {n});
+    BufferId sums = entry.addTransient(DType::F32, {n}), twice = entry.addTransient(DType::F32, {n});
+    entry.collectiveBeside(CollectiveKind::AllReduce, Reduction::Add, x, entry.getSize(x), {sums}, 2, "/mlp");
+    entry.dispatch(add, {entry.constant(1), {{x}, {x}}, {{twice}}, {n}, Reg()});
+    entry.await(0);
+    entry.dispatch(add, {entry.constant(1), {{sums}, {twice}}, {{y}}, {n}, Reg()});
+    builder.addPtx("sm_80", makeAddPtx("sm_80"), {{add, 128, 1, 0, 16, {}, resident}});
+    std::vector<uint8_t> bytes;
+    ASSERT_FALSE(builder.build(bytes));
+    auto work = [this](uint32_t rank, Session &session, FakeNccl &) {
+      std::string text = runOnce(rank, session, 2), order;
+      for (const auto &[what, stream] : fake.order)
+        order += what == "record" || what == "wait" || what == "kernel" ? what.substr(0, 1) : "";
+      return text + " " + order;
+    };
+    const char *order = resident ? "rwrwkk" : "rwrkwk";
+    EXPECT_EQ(runRanks(2, bytes, work), (Texts{std::string("10 14 ") + order, std::string("30 34 ") + order}));
+  }
+}
+
+TEST_F(NcclTransportTest, EndsWhileSeveralAreUnderWay) {
+  auto dies = [](uint32_t rank, Session &session, FakeNccl &) {
+    std::string first = runOnce(rank, session, 2);
+    if (rank == 1)
+      ::_exit(1);
+    return first + "; " + runOnce(rank, session, 2);
+  };
+  EXPECT_EQ(runRanks(2, buildBeside(2), dies)[0],
+            "10 12 10 12 10 12 10 12; rank 0 of 2: all_reduce \"/first\": rank 1 has ended, aborted");
+  auto disagrees = [](uint32_t rank, Session &session, FakeNccl &) { return runOnce(rank, session, 2 + rank); };
+  for (const std::string &text : runRanks(2, buildBeside(2), disagrees))
+    EXPECT_NE(text.find("inputs of the same shapes"), std::string::npos) << text;
+  auto late = [](uint32_t rank, Session &session, FakeNccl &nccl) {
+    std::string first = runOnce(rank, session, 2);
+    if (rank == 1)
+      awaitEnds(nccl, 1);
+    return first + "; " + runOnce(rank, session, 2);
+  };
+  EXPECT_NE(runRanks(2, buildBeside(2), late, 2000)[0].find(
+                "all_reduce \"/first\": expected all in run 2 within 2000 ms, is late: rank 1 (run 1), aborted"),
+            std::string::npos);
+}
+
+/// A collective that does not start while another one is under way, and is being recorded: the capture is given up.
+TEST_F(NcclTransportTest, EndsWhenOneBesideDoesNotStart) {
+  auto work = [](uint32_t rank, Session &session, FakeNccl &nccl) {
+    std::string first = runOnce(rank, session, 2);
+    nccl.startError = rank ? 2 : 0;
+    return first + "; " + runOnce(rank, session, 2);
+  };
+  Texts texts = runRanks(2, buildBeside(2), work);
+  EXPECT_NE(texts[1].find("rank 1 of 2: all_reduce \"/first\": ncclAllReduce: unhandled, aborted"), std::string::npos)
+      << texts[1];
+  EXPECT_NE(texts[0].find("rank 1 gave up: "), std::string::npos) << texts[0];
 }
 
 TEST_F(NcclTransportTest, EndsWhenARankDies) {

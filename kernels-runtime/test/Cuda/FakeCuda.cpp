@@ -86,14 +86,9 @@ static bool isStream(Handle stream) { return !stream || state.streams.count(stre
 /// Does `work` now, or when the graph is launched that `stream` is captured for.
 static Result start(Handle stream, const std::string &node, const std::function<void(void *)> &work) {
   state.misuses += !isStream(stream);
-  auto capture = state.captures.find(stream);
-  if (capture == state.captures.end()) {
+  if (!state.findCapture(stream))
     state.order.emplace_back(node == "copy" ? "copy" : "kernel", stream);
-    work(stream);
-    return result::Success;
-  }
-  capture->second.nodes.push_back(node);
-  capture->second.work.push_back(work);
+  state.add(stream, node, work);
   return result::Success;
 }
 
@@ -235,7 +230,7 @@ EXPORT Result cuStreamDestroy_v2(Handle stream) {
 }
 
 EXPORT Result cuStreamSynchronize(Handle stream) {
-  while (state.isBusy && state.isBusy())
+  while (!state.finishPending())
     ::sched_yield();
   std::vector<std::function<void()>> downloads = std::move(state.downloads[stream]);
   state.downloads.erase(stream);
@@ -247,12 +242,13 @@ EXPORT Result cuStreamSynchronize(Handle stream) {
 }
 
 EXPORT Result cuStreamQuery(Handle stream) {
-  return state.isBusy && state.isBusy() ? result::NotReady : cuStreamSynchronize(stream);
+  return state.finishPending() ? cuStreamSynchronize(stream) : result::NotReady;
 }
 
 EXPORT Result cuStreamWaitEvent(Handle stream, Handle event, unsigned) {
   ENTER_WITH_CONTEXT("cuStreamWaitEvent")
-  state.misuses += !isStream(stream) || !state.events.count(event) || state.captures.count(stream);
+  bool isOfCapture = state.joinCapture(stream, event);
+  state.misuses += !isStream(stream) || !state.events.count(event) || (state.findCapture(stream) && !isOfCapture);
   state.order.emplace_back("wait", stream);
   return result::Success;
 }
@@ -273,7 +269,10 @@ EXPORT Result cuEventDestroy_v2(Handle event) {
 
 EXPORT Result cuEventRecord(Handle event, Handle stream) {
   ENTER_WITH_CONTEXT("cuEventRecord")
-  state.misuses += !isStream(stream) || !state.events.count(event) || state.captures.count(stream);
+  state.misuses += !isStream(stream) || !state.events.count(event);
+  state.marks.erase(event);
+  if (void *capture = state.findCapture(stream))
+    state.marks[event] = {capture, stream};
   state.order.emplace_back("record", stream);
   return result::Success;
 }
@@ -317,6 +316,10 @@ EXPORT Result cuStreamEndCapture(Handle stream, Handle *graph) {
   FakeGraph captured = std::move(capture->second);
   state.captures.erase(capture); // Also when it fails.
   *graph = nullptr;
+  constexpr Result unjoined = 904;
+  for (const auto &fork : captured.forked)
+    if (fork.second)
+      return unjoined;
   ENTER_WITH_CONTEXT("cuStreamEndCapture")
   *graph = new FakeGraph(std::move(captured));
   state.graphs.insert(*graph);
@@ -348,7 +351,7 @@ EXPORT Result cuGraphLaunch(Handle executable, Handle stream) {
   state.misuses += !state.executables.count(executable) || !isStream(stream);
   state.order.emplace_back("graph", stream);
   for (const auto &work : static_cast<FakeGraph *>(executable)->work)
-    work(stream);
+    state.startWork([work, stream] { work(stream); });
   return result::Success;
 }
 
@@ -431,7 +434,8 @@ EXPORT Result cuMemcpyDtoHAsync_v2(void *destination, Address source, size_t byt
   state.misuses += !isStream(stream) || state.captures.count(stream);
   state.order.emplace_back("copy", stream);
   const auto *begin = reinterpret_cast<const uint8_t *>(source);
-  bool isLate = state.isBusy && state.isBusy(); // What the other library makes is not there yet.
+  bool isLate =
+      !state.pending.empty() || (state.isBusy && state.isBusy()); // What the other library makes is not there yet.
   state.downloads[stream].push_back([=, data = std::vector<uint8_t>(begin, begin + (isLate ? 0 : bytes))] {
     std::memcpy(destination, isLate ? begin : data.data(), bytes);
   });

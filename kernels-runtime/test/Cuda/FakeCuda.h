@@ -7,6 +7,7 @@
 #define WEFT_TEST_FAKECUDA_H
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <set>
@@ -24,10 +25,12 @@ struct FakeLaunch {
   bool isProgrammatic; ///< It may begin before the end of the kernel in front of it.
 };
 
-/// A captured stream: what it was given, and what it is to do when the graph is launched.
+/// A captured stream and those that it has forked: what they were given, and what is to be done when the graph is
+/// launched.
 struct FakeGraph {
-  std::vector<std::string> nodes; ///< Functions, and "copy".
+  std::vector<std::string> nodes; ///< Functions, and "copy"; of a forked stream with "beside " in front.
   std::vector<std::function<void(void *stream)>> work;
+  std::map<void *, size_t> forked; ///< Forked streams: nodes when each was given its last one; 0: it has joined.
 };
 
 struct FakeTensorMap {
@@ -55,6 +58,59 @@ struct FakeCuda {
   unsigned compilations = 0;
 
   std::function<bool()> isBusy; ///< Whether streams have work of another library.
+  /// What was started meanwhile, on whichever stream: it is done in this order, by those that wait.
+  std::deque<std::function<void()>> pending;
+  std::map<void *, std::pair<void *, void *>> marks; ///< Events of captures: stream that is captured, stream.
+
+  /// Does `work` now, or when what was started before is done.
+  void startWork(const std::function<void()> &work) {
+    if (pending.empty() && !(isBusy && isBusy()))
+      work();
+    else
+      pending.push_back(work);
+  }
+  /// Does what waits, as far as the work in front of it is done; whether that was all.
+  bool finishPending() {
+    while (!pending.empty() && !(isBusy && isBusy())) {
+      std::function<void()> work = std::move(pending.front());
+      pending.pop_front();
+      work();
+    }
+    return pending.empty() && !(isBusy && isBusy());
+  }
+  /// The captured stream whose graph `stream` adds to; null: none.
+  void *findCapture(void *stream) {
+    if (captures.count(stream))
+      return stream;
+    for (auto &[origin, graph] : captures)
+      if (graph.forked.count(stream))
+        return origin;
+    return nullptr;
+  }
+  /// A stream waits for an event: false if that is of no capture. Else the stream is forked from it, or joins.
+  bool joinCapture(void *stream, void *event) {
+    auto mark = marks.find(event);
+    if (mark == marks.end() || !captures.count(mark->second.first))
+      return false;
+    auto [origin, from] = mark->second;
+    FakeGraph &graph = captures[origin];
+    if (stream != origin)
+      graph.forked.emplace(stream, 0);
+    else if (from != stream)
+      graph.forked[from] = 0;
+    return true;
+  }
+  /// Adds a node to its graph, or starts it.
+  void add(void *stream, const std::string &node, const std::function<void(void *)> &work) {
+    void *origin = findCapture(stream);
+    if (!origin)
+      return startWork([=] { work(stream); });
+    FakeGraph &graph = captures[origin];
+    graph.nodes.push_back((origin == stream ? "" : "beside ") + node);
+    graph.work.push_back(work);
+    if (origin != stream)
+      graph.forked[stream] = graph.nodes.size();
+  }
 
   // What is alive now.
   int contexts = 0;

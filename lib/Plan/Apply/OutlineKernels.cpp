@@ -11,6 +11,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "weft/Dialect/TileGraph/IR/NodeNames.h"
+#include "weft/Dialect/TileGraph/IR/Program.h"
 #include "weft/Dialect/TileGraph/IR/SymbolRanges.h"
 #include "weft/Plan/Passes.h"
 #include "weft/Target/KernelAttributes.h"
@@ -83,6 +84,7 @@ public:
   /// Rewrites types and symbol maps of `op` and of the ops in it.
   void apply(Operation *op) {
     op->walk<WalkOrder::PreOrder>([&](Operation *inner) {
+      inner->removeAttr(tg::behindAttr); // Of the program.
       for (Value result : inner->getResults())
         result.setType(apply(result.getType()));
       for (Region &region : inner->getRegions())

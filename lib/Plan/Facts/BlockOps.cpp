@@ -23,7 +23,7 @@ bool isRenaming(Operation *op) { return isa<tg::ReshapeOp, tg::BitcastOp>(op); }
 bool isHostOp(Operation *op) {
   return isa<tg::ConstantOp, tg::WeightOp, tg::AssumeEqualOp, tg::AssumeAtMostOp, tg::BindSymbolsOp, tg::LoopOp,
              tg::IfOp, tg::VariantsOp, tg::DispatchOp, tg::KernelOp>(op) ||
-         tg::isCollective(op) || isRenaming(op) || op->hasAttr(tg::inPlaceAttr) ||
+         tg::isCollective(op) || isRenaming(op) || op->hasAttr(tg::inPlaceAttr) || op->hasAttr(tg::joinedAttr) ||
          op->hasTrait<OpTrait::IsTerminator>();
 }
 

@@ -1,6 +1,8 @@
 // What LaunchLevels.h says.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "weft/Plan/LaunchLevels.h"
+#include "weft/Dialect/TileGraph/Analysis/Stages.h"
+#include "llvm/ADT/MapVector.h"
 #include <algorithm>
 
 using namespace mlir;
@@ -9,7 +11,8 @@ namespace weft::plan {
 
 std::vector<SmallVector<tg::DispatchOp>> findLevels(func::FuncOp main) {
   llvm::DenseMap<Operation *, unsigned> levels;
-  std::vector<SmallVector<tg::DispatchOp>> found;
+  llvm::DenseMap<Operation *, unsigned> collectives = tg::countCollectives(main.getBody().front());
+  std::vector<llvm::MapVector<unsigned, SmallVector<tg::DispatchOp>>> found;
   for (Operation &op : main.getBody().front()) {
     unsigned level = 0;
     for (Value operand : op.getOperands())
@@ -21,9 +24,13 @@ std::vector<SmallVector<tg::DispatchOp>> findLevels(func::FuncOp main) {
       continue;
     if (found.size() <= level)
       found.resize(level + 1);
-    found[level].push_back(dispatch);
+    found[level][collectives.lookup(&op)].push_back(dispatch);
   }
-  return found;
+  std::vector<SmallVector<tg::DispatchOp>> together;
+  for (auto &level : found)
+    for (auto &each : level)
+      together.push_back(std::move(each.second));
+  return together;
 }
 
 } // namespace weft::plan

@@ -4,6 +4,7 @@
 #include "ChainModel.h"
 #include "Obstacles.h"
 #include "mlir/IR/Remarks.h"
+#include "weft/Dialect/TileGraph/Analysis/Stages.h"
 #include "weft/Plan/LaunchLevels.h"
 #include "weft/Target/ContextDevices.h"
 #include "weft/Target/KernelAttributes.h"
@@ -103,7 +104,8 @@ namespace {
 /// Puts launches behind those that they read from, in the order of levels.
 class Chainer {
 public:
-  Chainer(SmallVector<PlannedLaunch> &launches, Chains mode) : launches(launches), mode(mode) {}
+  Chainer(SmallVector<PlannedLaunch> &launches, Block &block, Chains mode)
+      : launches(launches), collectives(tg::countCollectives(block)), mode(mode) {}
 
   void run() {
     for (auto [i, launch] : llvm::enumerate(launches))
@@ -156,7 +158,8 @@ private:
     llvm::sort(sources, std::greater<unsigned>());
     for (unsigned source : sources) {
       PlannedLaunch &front = launches[source];
-      if (front.parts.empty() || isBetween(source, number) || readsOtherElements(launch))
+      if (front.parts.empty() || isBetween(source, number) || readsOtherElements(launch) ||
+          collectives.lookup(front.dispatches.front()) != collectives.lookup(launch.dispatches.front()))
         continue;
       SmallVector<Part> together(front.parts);
       llvm::append_range(together, launch.parts);
@@ -187,6 +190,7 @@ private:
   }
 
   SmallVector<PlannedLaunch> &launches;
+  llvm::DenseMap<Operation *, unsigned> collectives; ///< In front of each dispatch.
   Chains mode;
   llvm::DenseMap<Operation *, unsigned> places; ///< The launch of each dispatch.
 };
@@ -197,7 +201,7 @@ SmallVector<PlannedLaunch> chooseLaunches(func::FuncOp main, SymbolTable &symbol
                                           Chains chains) {
   SmallVector<PlannedLaunch> launches = chooseLevels(main, symbols, deviceName, chains);
   if (chains != Chains::None)
-    Chainer(launches, chains).run();
+    Chainer(launches, main.getBody().front(), chains).run();
   return launches;
 }
 

@@ -242,10 +242,8 @@ SmallVector<Wire> findWires(const Launch &launch) {
 }
 
 bool canShareLaunches(func::FuncOp main) {
-  // No kernel is part of a launch in front of what ranks do together and behind it.
-  return llvm::none_of(main.getBody().front(), [](Operation &op) {
-    return isa<tg::BindSymbolsOp, tg::LoopOp, tg::IfOp>(op) || tg::isCollective(&op);
-  });
+  return llvm::none_of(main.getBody().front(),
+                       [](Operation &op) { return isa<tg::BindSymbolsOp, tg::LoopOp, tg::IfOp>(op); });
 }
 
 std::string nameLaunch(const Launch &launch, ArrayRef<Wire> wires) {

@@ -1,6 +1,7 @@
 // Launches by the attributes of their dispatches.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ReadLaunches.h"
+#include "weft/Dialect/TileGraph/Analysis/Stages.h"
 #include "weft/Target/ChainOrder.h"
 #include "weft/Target/KernelAttributes.h"
 #include "weft/Target/Launches.h"
@@ -52,9 +53,15 @@ FailureOr<SmallVector<Launch>> readLaunches(func::FuncOp main, SymbolTable &symb
   if (failed(places))
     return failure();
   SmallVector<Launch> launches;
+  llvm::DenseMap<Operation *, unsigned> collectives = tg::countCollectives(main.getBody().front());
   for (auto &[number, dispatches] : *places) {
     if (dispatches.size() < 2)
       continue;
+    for (auto [place, dispatch] : dispatches)
+      if (collectives.lookup(dispatch) != collectives.lookup(dispatches.begin()->second))
+        return dispatch.emitError("launch ") << number
+                                             << ": expected no collective between its kernels, got some; "
+                                                "take the kernel out of the launch";
     Launch &launch = launches.emplace_back();
     for (auto [place, dispatch] : dispatches) {
       auto module = symbols.lookup<ModuleOp>(dispatch.getCallee().getRootReference());

@@ -113,6 +113,11 @@ public:
   /// messages.
   void collective(CollectiveKind kind, Reduction reduction, BufferId source, Reg bytes, BufferId destination,
                   uint32_t ranks, std::string_view name);
+  /// The same beside the commands behind it, into a part of `destination`, until an `await` that it is done.
+  void collectiveBeside(CollectiveKind kind, Reduction reduction, BufferId source, Reg bytes, Argument destination,
+                        uint32_t ranks, std::string_view name);
+  /// What follows begins when at most the last `left` of them are still under way.
+  void await(uint32_t left);
 
   /// An output whose extents are not known yet; `setExtents` gives them before the builder writes.
   BufferId addOutput(std::string_view name, DType dtype, unsigned rank);

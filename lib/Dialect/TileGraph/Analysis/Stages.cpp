@@ -34,13 +34,15 @@ static void forEachSymbol(Operation *op, llvm::function_ref<void(unsigned)> use)
 }
 
 /// Whether a reader of `op` is of a later stage: `op` runs between kernels, and no kernel on both sides of it.
-static bool endsStage(Operation *op) { return isa<LoopOp, IfOp>(op) || isCollective(op); }
+static bool endsStage(Operation *op, bool withCollectives) {
+  return isa<LoopOp, IfOp>(op) || (withCollectives && isCollective(op));
+}
 
-Stages::Stages(Block &block) : block(block) {
+Stages::Stages(Block &block, bool withCollectives) : block(block) {
   llvm::DenseMap<unsigned, unsigned> ofSymbol;
   unsigned most = 0; // Each of these ops ends one stage at most.
   for (Operation &op : block) {
-    most += isa<BindSymbolsOp>(op) || endsStage(&op);
+    most += isa<BindSymbolsOp>(op) || endsStage(&op, withCollectives);
     if (auto bind = dyn_cast<BindSymbolsOp>(op))
       for (int64_t symbol : bind.getSymbols())
         ofSymbol[symbol] = 1;
@@ -50,16 +52,21 @@ Stages::Stages(Block &block) : block(block) {
   // A symbol may be mentioned in front of the op that binds it, so once is not enough.
   for (bool isChanged = true; isChanged;) {
     isChanged = false;
+    unsigned behind = 0; // Of what stands behind the last collective.
     for (Operation &op : block) {
       unsigned stage = stages.lookup(&op);
+      if (op.hasAttr(behindAttr))
+        stage = std::max(stage, behind);
       op.walk([&](Operation *inner) {
         forEachSymbol(inner, [&](unsigned symbol) { stage = std::max(stage, ofSymbol.lookup(symbol)); });
         for (Value operand : inner->getOperands())
           if (Operation *def = operand.getDefiningOp())
-            stage = std::max(stage, stages.lookup(def) + endsStage(def));
+            stage = std::max(stage, stages.lookup(def) + endsStage(def, withCollectives));
       });
       if (stage > most)
         return; // A symbol that its own value needs: whoever writes the program finds it unbound.
+      if (withCollectives && isCollective(&op))
+        behind = stage + 1;
       if (stage == stages.lookup(&op))
         continue;
       stages[&op] = stage;
@@ -80,6 +87,31 @@ SmallVector<Operation *> Stages::order() const {
     return std::pair(lastA, get(a)) < std::pair(lastB, get(b));
   });
   return ops;
+}
+
+llvm::DenseMap<Operation *, unsigned> countCollectives(Block &block) {
+  llvm::DenseMap<Operation *, unsigned> counts;
+  llvm::DenseMap<Value, unsigned> beside; // By what is made beside kernels: the number of the collective.
+  unsigned count = 0, started = 0, awaited = 0;
+  for (Operation &op : block) {
+    unsigned last = 0;
+    op.walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        last = std::max(last, beside.lookup(operand));
+    });
+    bool isView = isa<ReshapeOp, BitcastOp>(op) || op.hasAttr(joinedAttr);
+    if (isView)
+      beside[op.getResult(0)] = last;
+    else if (last > awaited) { // What waits is in no launch with what need not.
+      awaited = last;
+      ++count;
+    }
+    counts[&op] = count;
+    count += isCollective(&op);
+    if (op.hasAttr(overlapAttr) && op.getNumResults() == 1)
+      beside[op.getResult(0)] = ++started;
+  }
+  return counts;
 }
 
 } // namespace weft::tg

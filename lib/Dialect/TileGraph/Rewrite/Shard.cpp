@@ -394,12 +394,7 @@ struct Shard : impl::ShardBase<Shard> {
       return signalPassFailure();
     }
     LikelyExtents likely(getOperation());
-    LayoutRates rates = LayoutRates::get(device);
-    constexpr double giga = 1e9, micro = 1e-6;
-    if (linkRate > 0)
-      rates.links.bytes = linkRate * giga;
-    if (linkLatency >= 0)
-      rates.links.seconds = linkLatency * micro;
+    LayoutRates rates = LayoutRates::get(device, linkRate, linkLatency);
     if (failed(Partition(main, ranks, rates, parsed, isOfModel).run()))
       return signalPassFailure();
     getOperation()->setAttr(ranksAttr, Builder(&getContext()).getI64IntegerAttr(ranks));

@@ -9,20 +9,6 @@ using namespace mlir;
 
 namespace weft::tg {
 
-LayoutRates LayoutRates::get(const Device *device) {
-  const GroupRates &cpu = cpuGroupRates;
-  if (!device)
-    return {cpu.bytes, cpu.operations, cpu.products, cpu.products, cpu.launch, /*capacity=*/0, cpuLinkRates};
-  constexpr double weightsOfMemory = 0.8; // The rest is for what is computed, and caches.
-  return {device->memoryBandwidth,
-          device->groups.operations,
-          device->perSecond(device->f32PerClock),
-          device->perSecond(device->matrix.f16),
-          device->kernelSeconds(),
-          double(device->memoryBytes) * weightsOfMemory,
-          device->links};
-}
-
 /// The argument that `result` has the elements of and more, along a dimension that grows, or with some replaced.
 static BlockArgument findContinued(Value result) {
   Operation *op = result.getDefiningOp();
@@ -131,11 +117,7 @@ void ShardGraph::addNode(Operation &op, const LayoutProblem &problem) {
     return fused && fused->verdict == Verdict::Fuse;
   });
   node.resultBytes = stays || node.isView ? 0 : result;
-  double operations = access->countPoints() * double(cast<TileOpInterface>(op).getFlopsPerPoint());
-  bool isNarrow = getElementBits(cast<RankedTensorType>(op.getResult(0).getType()).getElementType()) < 32;
-  node.arithmetic = operations / (!isa<ContractOp>(op) ? problem.rates.operations
-                                  : isNarrow           ? problem.rates.narrowProducts
-                                                       : problem.rates.wideProducts);
+  node.arithmetic = estimateArithmetic(&op, problem.rates);
   nodes.push_back(std::move(node));
 }
 

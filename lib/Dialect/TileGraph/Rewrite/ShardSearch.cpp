@@ -131,14 +131,12 @@ double Search::convert(double bytes, Form base, Share wanted) const {
   const LayoutRates &rates = problem.rates;
   auto ranks = double(problem.ranks);
   double others = (ranks - 1) / ranks, part = bytes / ranks;
-  auto link = [&](double sent, double touched) {
-    return rates.links.seconds + sent / rates.links.bytes + touched / rates.bytes;
-  };
   if (base >= kPartial)
-    return wanted.isSplit() ? link(bytes * others, bytes + part) : link(2 * bytes * others, 2 * bytes);
+    return wanted.isSplit() ? rates.exchange(bytes * others, bytes + part)
+                            : rates.exchange(2 * bytes * others, 2 * bytes);
   if (!shareOf(base).isSplit())
     return rates.kernelSeconds + 2 * part / rates.bytes;
-  return wanted.isSplit() ? link(part * others, 2 * part) : link(bytes * others, bytes + part);
+  return wanted.isSplit() ? rates.exchange(part * others, 2 * part) : rates.exchange(bytes * others, bytes + part);
 }
 
 /// What it takes to have the value so; it is there from then on.

@@ -18,24 +18,12 @@
 
 #include "ShardAccess.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "weft/Target/Device.h"
+#include "weft/Dialect/TileGraph/Rewrite/LayoutRates.h"
 
 namespace weft::tg {
 
 /// Tensors are split along one of so many first dimensions.
 inline constexpr int64_t mostSplitDims = 48;
-
-/// What a layout is priced by.
-struct LayoutRates {
-  double bytes, operations;            ///< A second: of memory, outside of products.
-  double wideProducts, narrowProducts; ///< Of f32 and wider elements, and of others.
-  double kernelSeconds;                ///< A copy's launch.
-  double capacity;                     ///< Bytes that a rank's weights may have; 0: any.
-  LinkRates links;
-
-  /// Of a GPU, or of the CPU where it is null.
-  static LayoutRates get(const Device *device);
-};
 
 struct LayoutProblem {
   mlir::func::FuncOp main;

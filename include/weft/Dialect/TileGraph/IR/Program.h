@@ -15,6 +15,14 @@ namespace weft::tg {
 /// Whether all ranks of a program do `op` together (CollectiveOps.td).
 bool isCollective(mlir::Operation *op);
 
+/// Unit on a collective: it runs beside the ops behind it, until one reads its result.
+inline constexpr llvm::StringLiteral overlapAttr = "tg.overlap";
+/// Unit on a tg.concat of collectives' results: they are made in its memory.
+inline constexpr llvm::StringLiteral joinedAttr = "tg.joined";
+
+/// Unit on an op: kernels do not have it together with ops in front of the collective that stands in front of it.
+inline constexpr llvm::StringLiteral behindAttr = "tg.behind";
+
 // Results in the memory of arguments: docs/memory.md.
 
 /// i64 on a result of @main: number of the argument in whose memory the caller may have it.
