@@ -55,7 +55,7 @@ Stages::Stages(Block &block) : block(block) {
       op.walk([&](Operation *inner) {
         forEachSymbol(inner, [&](unsigned symbol) { stage = std::max(stage, ofSymbol.lookup(symbol)); });
         for (Value operand : inner->getOperands())
-          if (Operation *def = operand.getDefiningOp())
+          if (Operation *def = operand.getDefiningOp(); def && def->getBlock() == &block)
             stage = std::max(stage, stages.lookup(def) + endsStage(def));
       });
       if (stage > most)
