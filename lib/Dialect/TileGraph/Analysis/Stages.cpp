@@ -60,7 +60,7 @@ Stages::Stages(Block &block, bool withCollectives) : block(block) {
       op.walk([&](Operation *inner) {
         forEachSymbol(inner, [&](unsigned symbol) { stage = std::max(stage, ofSymbol.lookup(symbol)); });
         for (Value operand : inner->getOperands())
-          if (Operation *def = operand.getDefiningOp())
+          if (Operation *def = operand.getDefiningOp(); def && def->getBlock() == &block)
             stage = std::max(stage, stages.lookup(def) + endsStage(def, withCollectives));
       });
       if (stage > most)

@@ -176,6 +176,15 @@ Value transposedMatrix(NodeContext &n, Value x) {
   return n.transpose(x, permutation);
 }
 
+/// `x` with its first dimension behind the batch dimensions.
+Value batchesFirst(NodeContext &n, Value x) {
+  if (!x || n.rank(x) < 3)
+    return x;
+  SmallVector<int64_t> permutation = allAxes(n.rank(x));
+  std::rotate(permutation.begin(), permutation.begin() + 1, permutation.end() - 1);
+  return n.transpose(x, permutation);
+}
+
 LogicalResult fusedMatMul(NodeContext &n) {
   if (failed(n.checkNumInputs(2, 2)))
     return failure();
@@ -186,8 +195,12 @@ LogicalResult fusedMatMul(NodeContext &n) {
   if (failed(alpha) || failed(transA) || failed(transB) || failed(batchA) || failed(batchB) ||
       failed(checkFloat(n, a, "A")) || failed(checkSameElement(n, a, b)) || !b)
     return failure();
-  if (*batchA || *batchB)
-    return n.unsupported("attribute `transBatchA` or `transBatchB` = 1 is not supported");
+  if (*batchA)
+    a = batchesFirst(n, a);
+  if (*batchB)
+    b = batchesFirst(n, b);
+  if (!a || !b)
+    return failure();
   Type element = n.elementType(a);
   Value product = matmul(n, *transA ? transposedMatrix(n, a) : a, *transB ? transposedMatrix(n, b) : b,
                          *alpha == 1.0 ? element : computeType(element));
@@ -250,8 +263,8 @@ ArrayRef<OpEntry> getContribOps() {
       {microsoft, "QuickGelu", 1, anyOpset, quickGelu, ""},
       {microsoft, "BiasSplitGelu", 1, anyOpset, biasSplitGelu, "static last dimension"},
       {microsoft, "BiasAdd", 1, anyOpset, biasAdd, ""},
-      {microsoft, "FusedMatMul", 1, anyOpset, fusedMatMul, "no transBatchA, transBatchB"},
-      {microsoft, "TransposeMatMul", 1, anyOpset, fusedMatMul, "no transBatchA, transBatchB"},
+      {microsoft, "FusedMatMul", 1, anyOpset, fusedMatMul, ""},
+      {microsoft, "TransposeMatMul", 1, anyOpset, fusedMatMul, ""},
       {microsoft, "FusedGemm", 1, anyOpset, fusedGemm, ""},
   };
   return table;

@@ -1,5 +1,5 @@
-// com.microsoft attention: Attention, MultiHeadAttention, RotaryEmbedding. Semantics are those of onnxruntime's CPU
-// kernels.
+// com.microsoft attention: Attention, MultiHeadAttention and its form for decoders, RotaryEmbedding. Semantics are
+// those of onnxruntime's CPU kernels.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Shared/Attention.h"
 #include "Shared/Compose.h"
@@ -246,10 +246,14 @@ Value unpack(NodeContext &n, Value packed, int64_t part) {
   return n.transpose(n.squeeze(n.slice(packed, 3, part, n.constExpr(1)), {3}), {0, 2, 1, 3});
 }
 
+/// What MultiHeadAttention and DecoderMaskedMultiHeadAttention have behind query, key and value; each may be null.
+struct HeadInputs {
+  Value bias, keyMask, scoreBias, pastKey, pastValue, pastLength, indirection;
+};
+
 /// Adds the bias of query, key and value to unpacked operands of rank 3. Keys and values of rank 4 come from a cache
 /// and have none.
-LogicalResult addProjectionBias(NodeContext &n, AttentionArgs &args) {
-  Value bias = n.input(3);
+LogicalResult addProjectionBias(NodeContext &n, AttentionArgs &args, Value bias) {
   if (!bias)
     return success();
   if (failed(n.checkRank(bias, 1, 1, "bias")) || failed(checkSameElement(n, args.query, bias)))
@@ -270,12 +274,12 @@ LogicalResult addProjectionBias(NodeContext &n, AttentionArgs &args) {
 }
 
 /// Reads the four layouts: separate; keys and values with heads split; packed keys and values; all packed.
-LogicalResult readProjections(NodeContext &n, AttentionArgs &args, int64_t heads) {
+LogicalResult readProjections(NodeContext &n, AttentionArgs &args, int64_t heads, Value bias) {
   Value query = n.required(0), key = n.input(1), value = n.input(2);
   if (failed(checkFloat(n, query, "query")) || failed(checkSameElement(n, query, {key, value})))
     return failure();
   bool allPacked = n.rank(query) == 5, keysPacked = key && n.rank(key) == 5;
-  if ((allPacked || keysPacked) && n.input(3))
+  if ((allPacked || keysPacked) && bias)
     return n.unsupported("a bias with packed operands is not supported");
   if (allPacked) {
     args.query = unpack(n, query, 0);
@@ -294,7 +298,7 @@ LogicalResult readProjections(NodeContext &n, AttentionArgs &args, int64_t heads
   args.query = query;
   args.key = key;
   args.value = value;
-  if (failed(addProjectionBias(n, args)))
+  if (failed(addProjectionBias(n, args, bias)))
     return failure();
   args.query = splitHeads(n, args.query, heads, "query");
   if (n.rank(args.key) == 3)
@@ -305,25 +309,26 @@ LogicalResult readProjections(NodeContext &n, AttentionArgs &args, int64_t heads
 }
 
 /// Key and value behind those of the cache, which grows by them.
-LogicalResult growCaches(NodeContext &n, AttentionArgs &args) {
-  args.key = n.concat({n.input(6), args.key}, 2);
-  args.value = n.concat({n.input(7), args.value}, 2);
+LogicalResult growCaches(NodeContext &n, AttentionArgs &args, const HeadInputs &inputs) {
+  args.key = n.concat({inputs.pastKey, args.key}, 2);
+  args.value = n.concat({inputs.pastValue, args.value}, 2);
   return success(args.key && args.value);
 }
 
 /// The same where past and present share a buffer, of which `past` (rank 0) positions are filled: key and value, whose
 /// heads come as they are, are written behind them, and what is read ends with them.
-LogicalResult fillCaches(NodeContext &n, AttentionArgs &args, Value past) {
+LogicalResult fillCaches(NodeContext &n, AttentionArgs &args, const HeadInputs &inputs) {
+  Value past = inputs.pastLength;
   Type index = n.b.getI64Type();
   AffineExpr batch = n.dim(args.key, 0), fresh = n.dim(args.key, 2);
   FailureOr<tg::Dims> total = n.runtimeDims(Expr(n, past) + Expr(n, extentScalar(n, fresh, index)), "total length");
-  if (failed(total) || failed(n.assumeAtMost(total->front(), n.dim(n.input(6), 2), "positions of the cache")))
+  if (failed(total) || failed(n.assumeAtMost(total->front(), n.dim(inputs.pastKey, 2), "positions of the cache")))
     return failure();
   Expr place = Expr(n, iota(n, 0, {fresh}, index)) + Expr(n, past);
   Value places = n.broadcastTo(place, {batch, fresh});
   Value *operands[] = {&args.key, &args.value};
   for (auto [i, x] : llvm::enumerate(operands)) {
-    Value cache = n.input(6 + i);
+    Value cache = i == 0 ? inputs.pastKey : inputs.pastValue;
     if (failed(n.checkRank(cache, 4, 4, "a cache")))
       return failure();
     Value filled = appendTo(n, cache, *x, places, n.dim(cache, 2));
@@ -333,17 +338,15 @@ LogicalResult fillCaches(NodeContext &n, AttentionArgs &args, Value past) {
   return success(args.key && args.value);
 }
 
-LogicalResult multiHeadAttention(NodeContext &n) {
-  if (failed(n.checkNumInputs(1, 10)))
-    return failure();
-  if (n.input(9))
+LogicalResult multiHeads(NodeContext &n, HeadInputs inputs) {
+  if (inputs.indirection)
     return n.unsupported("input cache_indirection of a beam search is not supported", "search outside of the model");
   FailureOr<HeadAttrs> attrs = readHeadAttrs(n);
   AttentionArgs args;
   args.scoresStage = n.outputUsed(3) ? 2 : 0; // Output qk has the masks in it.
-  if (failed(attrs) || failed(readProjections(n, args, attrs->heads)))
+  if (failed(attrs) || failed(readProjections(n, args, attrs->heads, inputs.bias)))
     return failure();
-  Value pastKey = n.input(6), pastValue = n.input(7), filled = n.input(8);
+  Value pastKey = inputs.pastKey, pastValue = inputs.pastValue, &filled = inputs.pastLength;
   if (bool(pastKey) != bool(pastValue) || (filled && !pastKey))
     return n.error(filled ? "expected past_key and past_value with past_sequence_length"
                           : "expected past_key and past_value together");
@@ -354,16 +357,16 @@ LogicalResult multiHeadAttention(NodeContext &n) {
     if (!isInteger(n, filled) || tg::getConstant(tg::getNumElements(filled.getType())) != 1)
       return n.error("expected past_sequence_length of one integer, got " + typeName(filled.getType()));
     filled = n.cast(n.reshape(filled, ArrayRef<int64_t>()), n.b.getI64Type());
-    if (failed(fillCaches(n, args, filled)))
+    if (failed(fillCaches(n, args, inputs)))
       return failure();
-  } else if (pastKey && failed(growCaches(n, args))) {
+  } else if (pastKey && failed(growCaches(n, args, inputs))) {
     return failure();
   }
   if (!args.key || !args.value || failed(n.checkRank(args.key, 4, 4, "key")))
     return failure();
   AffineExpr pastLength = pastKey ? n.dim(pastKey, 2) : n.constExpr(0);
-  AttentionResult result = filled ? maskedAttention(n, args, *attrs, n.input(4), n.input(5), filled)
-                                  : maskedAttention(n, args, *attrs, n.input(4), n.input(5), pastLength);
+  AttentionResult result = filled ? maskedAttention(n, args, *attrs, inputs.keyMask, inputs.scoreBias, filled)
+                                  : maskedAttention(n, args, *attrs, inputs.keyMask, inputs.scoreBias, pastLength);
   if (!result.result)
     return failure();
   if (!filled) {
@@ -373,6 +376,32 @@ LogicalResult multiHeadAttention(NodeContext &n) {
   if (n.outputUsed(3))
     n.output(3, result.scores);
   return deliver(n, result.result);
+}
+
+LogicalResult multiHeadAttention(NodeContext &n) {
+  if (failed(n.checkNumInputs(1, 10)))
+    return failure();
+  return multiHeads(n, {n.input(3), n.input(4), n.input(5), n.input(6), n.input(7), n.input(8), n.input(9)});
+}
+
+/// One query for each sequence. The length of the cache that is filled comes with `past_present_share_buffer`; keys of
+/// rank 4 are those of an encoder, which no cache follows.
+LogicalResult decoderAttention(NodeContext &n) {
+  if (failed(n.checkNumInputs(1, 11)))
+    return failure();
+  FailureOr<bool> isShared = n.boolAttr("past_present_share_buffer", false);
+  n.ignoreAttr("output_qk"); // Whether there is an output qk.
+  Value query = n.required(0), key = n.input(1);
+  if (failed(isShared) || failed(n.checkRank(query, 3, 3, "query")) ||
+      failed(n.assumeEqual(n.dim(query, 1), n.constExpr(1), "length of the query")))
+    return failure();
+  HeadInputs inputs{n.input(10), n.input(3), n.input(4), n.input(5), n.input(6), n.input(7), n.input(9)};
+  if (key && n.rank(key) == 4)
+    inputs.pastKey = inputs.pastValue = inputs.pastLength = {};
+  if (inputs.pastKey && *isShared != bool(inputs.pastLength))
+    return n.error(*isShared ? "expected past_sequence_length with a shared buffer"
+                             : "expected attribute `past_present_share_buffer` = 1 with past_sequence_length");
+  return multiHeads(n, inputs);
 }
 
 //===----------------------------------------------------------------------===//
@@ -430,6 +459,7 @@ ArrayRef<OpEntry> getContribAttentionOps() {
       {microsoft, "Attention", 1, anyOpset, floatAttention, "no shared past buffer, rotary or 4-D mask"},
       {"com.microsoft", "QAttention", 1, anyOpset, quantizedAttention, ""},
       {microsoft, "MultiHeadAttention", 1, anyOpset, multiHeadAttention, "no cache indirection"},
+      {microsoft, "DecoderMaskedMultiHeadAttention", 1, anyOpset, decoderAttention, "no cache indirection"},
       {microsoft, "RotaryEmbedding", 1, anyOpset, rotaryEmbedding, "no packed batching, scale 1"},
   };
   return table;

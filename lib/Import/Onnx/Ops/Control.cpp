@@ -59,8 +59,10 @@ static llvm::LogicalResult selectBranches(NodeContext &ctx, Value condition, con
   for (unsigned i = 0; i < ctx.numOutputs(); ++i) {
     Value x = (*onTrue)[i], y = (*onFalse)[i];
     if (x.getType() != y.getType())
-      return ctx.unsupported("the condition is not known at compile time and the branches give different types",
-                             "if it comes from a graph input, fix that with --bind");
+      return NodeContext::isList(x) || NodeContext::isList(y)
+                 ? ctx.unsupported("the condition is not known at compile time and the branches give different types",
+                                   "if it comes from a graph input, fix that with --bind")
+                 : importRuntimeIf(ctx, condition, thenGraph, elseGraph);
     ctx.output(i, selectValue(ctx, condition, x, y));
   }
   return success();

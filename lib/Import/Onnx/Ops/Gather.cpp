@@ -385,6 +385,7 @@ llvm::ArrayRef<OpEntry> getGatherOps() {
       {"", "Gather", 1, newestOpset, importGather, ""},
       {"", "GatherElements", 11, newestOpset, importGatherElements, ""},
       {"", "GatherND", 11, newestOpset, importGatherND, ""},
+      {"com.microsoft", "GatherND", 1, anyOpset, importGatherND, ""},
       {"", "NonZero", 9, newestOpset, importNonZero, ""},
       {"", "OneHot", 9, newestOpset, importOneHot, "depth known at compile time, or symbolic"},
       {"", "ReverseSequence", 10, newestOpset, importReverseSequence, ""},

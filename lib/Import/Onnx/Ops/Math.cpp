@@ -5,6 +5,7 @@
 // once.
 #include "Shared/Common.h"
 #include "Shared/Compose.h"
+#include "Shared/NarrowSums.h"
 
 using namespace mlir;
 
@@ -22,12 +23,22 @@ template <typename OpTy> LogicalResult unary(NodeContext &n) {
   return deliver(n, n.make<OpTy>(n.required(0)));
 }
 
+LogicalResult squareRoot(NodeContext &n) {
+  Value norm = rootOfSum(n, n.input(0));
+  return norm ? deliver(n, norm) : unary<tg::SqrtOp>(n);
+}
+
 template <typename OpTy> LogicalResult binary(NodeContext &n) {
   if (failed(n.checkNumInputs(2, 2)))
     return failure();
   Value lhs = n.required(0), rhs = broadcastInput(n, 1);
   if (!lhs || !rhs || failed(checkSameElement(n, lhs, rhs)))
     return failure();
+  constexpr bool divides = std::is_same_v<OpTy, tg::DivOp>;
+  if constexpr (divides || std::is_same_v<OpTy, tg::MulOp>)
+    for (auto [sum, factor] : {std::pair(lhs, rhs), std::pair(divides ? Value() : rhs, lhs)})
+      if (Value mean = meanOfSum(n, sum, factor, divides))
+        return deliver(n, mean);
   return deliver(n, n.make<OpTy>(lhs, rhs));
 }
 
@@ -276,7 +287,7 @@ ArrayRef<OpEntry> getMathOps() {
       {"", "Round", 11, newestOpset, unary<tg::RoundOp>, ""},
       {"", "Exp", 1, newestOpset, unary<tg::ExpOp>, ""},
       {"", "Log", 1, newestOpset, unary<tg::LogOp>, ""},
-      {"", "Sqrt", 1, newestOpset, unary<tg::SqrtOp>, ""},
+      {"", "Sqrt", 1, newestOpset, squareRoot, ""},
       {"", "Erf", 9, newestOpset, unary<tg::ErfOp>, ""},
       {"", "Sin", 7, newestOpset, unary<tg::SinOp>, ""},
       {"", "Cos", 7, newestOpset, unary<tg::CosOp>, ""},

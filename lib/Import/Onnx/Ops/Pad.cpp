@@ -11,6 +11,9 @@ using namespace mlir;
 namespace weft::onnx {
 namespace {
 
+/// Whether amounts and the value are inputs; before opset 11 they were attributes.
+bool hasInputs(const NodeContext &c) { return c.opset >= 11 || !c.domain().empty(); }
+
 enum class PadMode : unsigned { Constant, Reflect, Edge, Wrap };
 
 /// Padding of each dimension; negative amounts crop.
@@ -19,7 +22,7 @@ struct Amounts {
 };
 
 FailureOr<Amounts> readAmounts(NodeContext &c, int64_t rank) {
-  FailureOr<SmallVector<int64_t>> pads = c.opset >= 11 ? c.requiredInts(1, "pads") : c.intsAttr("pads");
+  FailureOr<SmallVector<int64_t>> pads = hasInputs(c) ? c.requiredInts(1, "pads") : c.intsAttr("pads");
   if (failed(pads))
     return failure();
   SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, rank));
@@ -90,7 +93,7 @@ Value padByIndex(NodeContext &c, Value x, int64_t axis, int64_t low, int64_t hig
 /// The padding value: an input from opset 11 on, before that an attribute.
 FailureOr<Value> readPadValue(NodeContext &c, Value x) {
   Type element = c.elementType(x);
-  if (c.opset < 11) {
+  if (!hasInputs(c)) {
     FailureOr<double> value = c.floatAttr("value", 0.0);
     return failed(value) ? FailureOr<Value>(failure()) : FailureOr<Value>(c.scalar(*value, element));
   }
@@ -136,8 +139,8 @@ LogicalResult importPad(NodeContext &c) {
   if (failed(modeNumber))
     return failure();
   auto mode = static_cast<PadMode>(*modeNumber);
-  Value pads = c.opset >= 11 ? c.required(1) : Value(), axes = c.opset >= 18 ? c.input(3) : Value();
-  if (c.opset >= 11 && !pads)
+  Value pads = hasInputs(c) ? c.required(1) : Value(), axes = c.opset >= 18 ? c.input(3) : Value();
+  if (hasInputs(c) && !pads)
     return failure();
   if (pads && (!c.constantInts(pads) || (axes && !c.constantInts(axes))))
     return padAtRuntime(c, x, pads, axes, mode);
@@ -159,6 +162,7 @@ LogicalResult importPad(NodeContext &c) {
 ArrayRef<OpEntry> getPadOps() {
   static const OpEntry ops[] = {
       {"", "Pad", 2, newestOpset, importPad, ""},
+      {"com.microsoft", "Pad", 1, anyOpset, importPad, ""},
   };
   return ops;
 }

@@ -2,6 +2,7 @@
 // over the windows.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Shared/Expr.h"
+#include "Shared/Extents.h"
 #include "Shared/Pooling.h"
 #include "Shared/RuntimeShapes.h"
 #include "Shared/Window.h"
@@ -37,58 +38,49 @@ FailureOr<Windows> readPool(NodeContext &c, Value x) {
 
 /// Indices of the chosen elements in the operand, as flat indices over all of N x C x spatial. `choice` (N x C x
 /// positions) numbers the taps of each window in row-major order.
-Value flatIndices(NodeContext &c, Value x, Value choice, ArrayRef<WindowDim> windows, ArrayRef<int64_t> extents,
-                  bool columnMajor) {
-  size_t spatial = windows.size();
-  SmallVector<int64_t> pitch(spatial, 1);
-  int64_t plane = 1;
-  for (size_t i = 0; i < spatial; ++i) {
-    size_t d = columnMajor ? i : spatial - 1 - i;
-    pitch[d] = plane;
-    plane *= extents[d];
+Value flatIndices(NodeContext &c, Value x, Value choice, ArrayRef<WindowDim> windows, bool columnMajor) {
+  Type i64 = c.b.getI64Type();
+  int64_t spatial = windows.size();
+  AffineExpr pitch = c.constExpr(1);
+  Expr index(c, {}), rest(c, choice);
+  SmallVector<Expr> places(spatial, rest);
+  for (int64_t d = spatial - 1; d >= 0; --d) {
+    const WindowDim &window = windows[d];
+    tg::Dims along(spatial, c.constExpr(1));
+    along[d] = window.output;
+    Expr first = Expr(c, iota(c, window.output)).reshape(along) * double(window.stride) - double(window.low);
+    if (window.first)
+      first = first + Expr(c, extentScalar(c, window.first, i64));
+    places[d] = first + rest.binary<tg::ModOp>(double(window.size)) * double(window.dilation);
+    rest = rest / double(window.size);
   }
-  SmallVector<int64_t> tapOffsets{0};
-  for (size_t d = 0; d < spatial; ++d) {
-    SmallVector<int64_t> next;
-    for (int64_t offset : tapOffsets)
-      for (int64_t k = 0; k < windows[d].size; ++k)
-        next.push_back(offset + k * windows[d].dilation * pitch[d]);
-    tapOffsets = next;
-  }
-  Expr index(c, take(c, c.intsConstant(tapOffsets), choice, 0));
-  for (size_t d = 0; d < spatial; ++d) {
-    int64_t positions = *tg::getConstant(windows[d].output);
-    SmallVector<int64_t> starts, shape(spatial, 1);
-    for (int64_t o = 0; o < positions; ++o)
-      starts.push_back((o * windows[d].stride - windows[d].low) * pitch[d]);
-    shape[d] = positions;
-    index = index + Expr(c, intTable(c, starts, shape));
+  for (int64_t i = 0; i < spatial; ++i) {
+    int64_t d = columnMajor ? i : spatial - 1 - i;
+    Expr part = places[d] * Expr(c, extentScalar(c, pitch, i64));
+    index = index ? index + part : part;
+    pitch = tg::simplify(pitch * c.dim(x, 2 + d));
   }
   tg::Dims planes{c.dim(x, 0), c.dim(x, 1)};
-  Expr number(c, c.make<tg::IotaOp>(tg::getTensorType({tg::simplify(planes[0] * planes[1])}, c.b.getI64Type()), 0));
+  Expr number(c, iota(c, tg::simplify(planes[0] * planes[1])));
   planes.append(spatial, c.constExpr(1));
-  return index + number.reshape(planes) * static_cast<double>(plane);
+  return index + number.reshape(planes) * Expr(c, extentScalar(c, pitch, i64));
 }
 
 LogicalResult importMaxPoolIndices(NodeContext &c, Value x, Value taken, ArrayRef<WindowDim> windows) {
   FailureOr<bool> columnMajor = c.boolAttr("storage_order", false);
-  FailureOr<SmallVector<int64_t>> extents = staticDims(c, x, 2, "X");
-  if (failed(columnMajor) || failed(extents) || !taken)
+  if (failed(columnMajor) || !taken)
     return failure();
-  int64_t taps = 1, plane = 1;
-  for (auto [window, extent] : llvm::zip_equal(windows, *extents)) {
-    if (llvm::MulOverflow(taps, window.size, taps) || taps > maxTableEntries ||
-        llvm::MulOverflow(plane, extent, plane) || plane > (int64_t(1) << 53) ||
-        *tg::getConstant(window.output) > maxTableEntries)
+  int64_t taps = 1;
+  for (const WindowDim &window : windows)
+    if (llvm::MulOverflow(taps, window.size, taps) || taps > maxTableEntries)
       return c.limit("a window too large for `Indices`");
-  }
   tg::Dims flat = c.dims(taken);
   flat.truncate(2 + windows.size());
   flat.push_back(c.constExpr(taps));
   Value choice =
       c.make<tg::ArgReduceOp>(tg::Monoid::Max, c.reshape(taken, flat), 2 + windows.size(), /*keep_dims=*/false,
                               /*select_last=*/false);
-  Value indices = choice ? flatIndices(c, x, choice, windows, *extents, *columnMajor) : Value();
+  Value indices = choice ? flatIndices(c, x, choice, windows, *columnMajor) : Value();
   c.output(1, indices);
   return success(static_cast<bool>(indices));
 }
@@ -271,25 +263,29 @@ LogicalResult importGlobalLpPool(NodeContext &c) {
 //===--- MaxUnpool ---===//
 
 /// The shape that the pooling parameters imply for the unpooled tensor.
-FailureOr<SmallVector<int64_t>> impliedShape(NodeContext &c, Value x) {
-  FailureOr<SmallVector<int64_t>> shape = staticDims(c, x, 0, "X");
+FailureOr<tg::Dims> impliedShape(NodeContext &c, Value x) {
   FailureOr<SmallVector<int64_t>> kernel = readKernelShape(c, x);
-  if (failed(shape) || failed(kernel))
+  if (failed(kernel))
     return failure();
   size_t count = kernel->size();
   FailureOr<SmallVector<int64_t>> strides = readWindowInts(c, "strides", count, 1, 1);
   FailureOr<SmallVector<int64_t>> pads = readWindowInts(c, "pads", 2 * count, 0, 0);
   if (failed(strides) || failed(pads))
     return failure();
-  int64_t total = (*shape)[0] * (*shape)[1];
+  tg::Dims shape = c.dims(x);
   for (size_t i = 0; i < count; ++i) {
-    int64_t &extent = (*shape)[2 + i];
-    extent = (extent - 1) * (*strides)[i] + (*kernel)[i] - (*pads)[i] - (*pads)[count + i];
-    if (extent < 1 || extent > maxWindowParameter)
-      return c.error("expected an unpooled extent in [1, " + Twine(maxWindowParameter) + "], got " + Twine(extent));
-    if (llvm::MulOverflow(total, extent, total) || total > maxWindowParameter)
-      return c.limit("expected an unpooled tensor of at most " + Twine(maxWindowParameter) + " elements");
+    AffineExpr &extent = shape[2 + i];
+    extent = tg::simplify((extent - 1) * (*strides)[i] + (*kernel)[i] - (*pads)[i] - (*pads)[count + i]);
+    std::optional<int64_t> known = tg::getConstant(extent);
+    if (known && (*known < 1 || *known > maxWindowParameter))
+      return c.error("expected an unpooled extent in [1, " + Twine(maxWindowParameter) + "], got " + Twine(*known));
+    if (!known && failed(c.assumeAtMost(c.constExpr(1), extent, "the extents of the pooling")))
+      return failure();
   }
+  int64_t total = 1;
+  for (AffineExpr extent : shape)
+    if (llvm::MulOverflow(total, tg::getConstant(extent).value_or(1), total) || total > maxWindowParameter)
+      return c.limit("expected an unpooled tensor of at most " + Twine(maxWindowParameter) + " elements");
   return shape;
 }
 
@@ -298,19 +294,19 @@ LogicalResult importMaxUnpool(NodeContext &c) {
   if (!x || !indices || failed(c.checkNumInputs(2, 3)) || failed(checkSameFloat(c, x, {}, "X")) ||
       failed(c.checkRank(x, 3, 5, "X")) || failed(checkSpatialExtents(c, x)))
     return failure();
-  FailureOr<SmallVector<int64_t>> shape = impliedShape(c, x);
+  FailureOr<tg::Dims> shape = impliedShape(c, x);
   if (failed(shape))
     return failure();
   if (indices.getType() != tg::withElement(x.getType(), c.b.getI64Type()))
     return c.error("expected `I` to be an int64 tensor of the shape of `X`, got " + typeName(indices.getType()));
   MLIRContext *context = c.b.getContext();
-  AffineExpr count = tg::getNumElements(x.getType()), total = c.constExpr(llvm::product_of(*shape));
+  AffineExpr count = tg::getNumElements(x.getType()), total = productOf(c, *shape);
   AffineMap place = AffineMap::get(1, 1, getAffineSymbolExpr(0, context)),
             index = AffineMap::getMultiDimIdentityMap(1, context);
   Value zeros = c.broadcastTo(c.scalar(0, c.elementType(x)), {total});
   Value flat = c.make<tg::ScatterOp>(zeros, c.reshape(indices, {count}), c.reshape(x, {count}),
                                      AffineMapAttr::get(place), c.b.getAffineMapArrayAttr({index}), tg::MonoidAttr());
-  Value y = c.reshape(flat, ArrayRef<int64_t>(*shape));
+  Value y = c.reshape(flat, *shape);
   if (!c.input(2))
     return deliver(c, y);
 
@@ -322,13 +318,13 @@ LogicalResult importMaxUnpool(NodeContext &c) {
     return c.error("expected " + Twine(shape->size()) + " values in `output_shape`, got " + Twine(wanted->size()));
   Value zero = c.scalar(0, c.elementType(x));
   for (auto [d, have, want] : llvm::enumerate(*shape, *wanted)) {
-    std::optional<int64_t> known = tg::getConstant(want);
-    if (known && (*known < have || *known > maxWindowParameter))
+    std::optional<int64_t> known = tg::getConstant(want), least = tg::getConstant(have);
+    if (known && (*known < least.value_or(0) || *known > maxWindowParameter))
       return c.error("expected extents of `output_shape` of at least those of the pooling, got " + Twine(*known) +
-                     " for " + Twine(have));
-    if (known == have)
+                     " for " + c.extentsText(have));
+    if (tg::isEqual(want, have))
       continue;
-    if (failed(c.assumeAtMost(c.constExpr(have), want, "the extents of the pooling")))
+    if (failed(c.assumeAtMost(have, want, "the extents of the pooling")))
       return failure();
     y = shiftAlong(c, y, int64_t(d), Expr(c, c.scalarInt(0, c.b.getI64Type())), want, zero);
   }
@@ -351,7 +347,7 @@ ArrayRef<OpEntry> getPoolOps() {
       {"com.microsoft.nchwc", "AveragePool", 1, anyOpset, importAveragePool, ""},
       {"com.microsoft.nchwc", "GlobalAveragePool", 1, anyOpset, importGlobalAveragePool, ""},
       {"com.microsoft.nchwc", "GlobalMaxPool", 1, anyOpset, importGlobalMaxPool, ""},
-      {"", "MaxUnpool", 9, newestOpset, importMaxUnpool, "static input shape"},
+      {"", "MaxUnpool", 9, newestOpset, importMaxUnpool, ""},
   };
   return ops;
 }

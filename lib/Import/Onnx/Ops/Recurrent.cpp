@@ -48,6 +48,7 @@ struct Recurrence {
   std::optional<int64_t> steps; ///< Where they are unrolled.
   bool batchFirst = false, firstReverse = false;
   bool linearBeforeReset = false, coupleInputForget = false;
+  bool roundsOperands = false; ///< X and the state are rounded to 8 bits in front of their products.
   std::optional<double> clip;
   SmallVector<RecurrentActivation> activations; ///< Those of direction 0, then those of direction 1.
   Type compute;
@@ -153,6 +154,12 @@ LogicalResult checkOperands(NodeContext &c, Recurrence &r) {
                             succeeded(checkDims(c, peepholes, {directions, c.constExpr(3 * r.hidden)}, "P")))));
 }
 
+/// `x` as ui8 would hold it, with the scale that all of it takes.
+Value roundDynamically(NodeContext &c, Value x) {
+  FailureOr<DynamicallyQuantized> narrow = quantizeDynamically(c, x);
+  return failed(narrow) ? Value() : dequantize(c, narrow->tensor, narrow->scale, narrow->zeroPoint);
+}
+
 /// The weights of direction `d`; `x` is steps x batch x inputs in the compute type.
 DirectionWeights readDirection(NodeContext &c, const Recurrence &r, Value x, int64_t d) {
   DirectionWeights weights;
@@ -218,7 +225,8 @@ State stepGru(NodeContext &c, const Recurrence &r, const DirectionWeights &w, in
 }
 
 State stepLstm(NodeContext &c, const Recurrence &r, const DirectionWeights &w, int64_t d, Value inputs, State state) {
-  Expr gates = Expr(c, inputs) + Expr(c, c.contract(state.h, w.recurrence, "bk,ghk->bgh", r.compute));
+  Value h = r.roundsOperands ? roundDynamically(c, state.h) : state.h;
+  Expr gates = Expr(c, inputs) + Expr(c, c.contract(h, w.recurrence, "bk,ghk->bgh", r.compute));
   Expr cell(c, state.c);
   // Gates in the order input, output, forget, cell; peepholes input, output, forget.
   auto gate = [&](int64_t i) { return Expr(c, pick(c, gates, 1, i)); };
@@ -319,6 +327,8 @@ LogicalResult runRecurrence(NodeContext &c, Recurrence &r) {
     return failure();
   Type element = c.elementType(r.operands[0]);
   Value x = c.cast(r.operands[0], r.compute);
+  if (r.roundsOperands)
+    x = roundDynamically(c, x);
   if (r.batchFirst)
     x = c.transpose(x, {1, 0, 2});
   Value lengths = r.operands[4] ? c.unsqueeze(c.cast(r.operands[4], c.b.getI64Type()), {1}) : Value();
@@ -375,11 +385,12 @@ Value dequantizeWeights(NodeContext &c, unsigned weights, unsigned scales) {
   return c.transpose(dequantize(c, x, scale, zero), {0, 2, 1});
 }
 
-/// LSTM with weights of 8 bits. onnxruntime rounds X and the state to 8 bits as well, for speed; here they keep their
-/// precision.
+/// LSTM with weights of 8 bits, before whose products X and, in each step, the states of all sequences are rounded to 8
+/// bits.
 LogicalResult importDynamicQuantizeLstm(NodeContext &c) {
   Recurrence r;
   r.cell = Cell::Lstm;
+  r.roundsOperands = true;
   if (failed(c.checkNumInputs(12, 12)))
     return failure();
   for (unsigned i = 0; i < maxOperands; ++i)

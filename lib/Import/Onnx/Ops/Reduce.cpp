@@ -5,6 +5,7 @@
 // (a scalar, or `noop_with_empty_axes`) the two functions still apply. Composed reductions of f16 and bf16 compute in
 // f32 and round once.
 #include "Shared/Compose.h"
+#include "Shared/NarrowSums.h"
 #include "Shared/RuntimeShapes.h"
 
 using namespace mlir;
@@ -124,7 +125,10 @@ LogicalResult reduction(NodeContext &n) {
     return failure();
   Type result = n.elementType(r->value);
   Value x = r->value;
-  if (types != Types::Direct)
+  constexpr bool isSum = body == reduceSum || body == reduceMean;
+  if (Value squares = isSum ? unroundedSquares(n, x) : Value())
+    x = squares;
+  else if (types != Types::Direct)
     x = n.toCompute(x);
   if (types == Types::Real && isInteger(n, r->value))
     x = n.cast(x, n.b.getF64Type());

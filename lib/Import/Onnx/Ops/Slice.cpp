@@ -418,9 +418,11 @@ llvm::ArrayRef<OpEntry> getSliceOps() {
       {"", "Concat", 1, newestOpset, importConcat, ""},
       {"", "EyeLike", 9, newestOpset, importEyeLike, ""},
       {"", "Range", 11, newestOpset, importRange, "symbolic lengths are at least 0"},
+      {"com.microsoft", "Range", 1, anyOpset, importRange, "symbolic lengths are at least 0"},
       {"", "Slice", 1, newestOpset, importSlice, "symbolic bounds lie inside the tensor"},
       {"", "Split", 2, newestOpset, importSplit, ""},
       {"", "Trilu", 14, newestOpset, importTrilu, ""},
+      {"com.microsoft", "Trilu", 1, anyOpset, importTrilu, ""},
   };
   return ops;
 }

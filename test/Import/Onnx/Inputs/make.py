@@ -179,6 +179,13 @@ def programs_branch():
     return made
 
 
+def programs_parts():
+    return text("(float[n] x, bool c) => (float[k] y)", """
+        zero = Constant<value_float=0.0>()
+        y = If (c) <then_branch = a () => (float[k] t) { above = Greater(x, zero) t = Compress(x, above) },
+                    else_branch = b () => (float[l] f) { f = Constant<value_floats=[1.0, 2.0]>() }>""")
+
+
 def programs_squeeze():
     return text("(float[n,4,t] x) => (float[n,4] y)", """
         s = Shape(x) i = Constant<value_ints=[2]>() one = Constant<value_ints=[1]>() g = Gather(s, i) c = Equal(g, one)

@@ -148,9 +148,6 @@ buildCountedLoop(NodeContext &ctx, StringRef name, AffineExpr trips, ValueRange 
 
 //===--- Loop ---===//
 
-namespace {
-
-/// Through conversions and other shapes of one element.
 Value origin(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (!isa<tg::CastOp, tg::ReshapeOp>(op))
@@ -160,11 +157,12 @@ Value origin(Value value) {
   return value;
 }
 
-/// One expression that a value of one element holds.
 std::optional<AffineExpr> exprOf(NodeContext &ctx, Value value) {
   std::optional<tg::Dims> contents = ctx.shapeContents(origin(value));
   return contents && contents->size() == 1 ? std::optional(contents->front()) : std::nullopt;
 }
+
+namespace {
 
 /// Turns that the runtime grants one loop (kMaxTurns of bundle_format.h).
 constexpr int64_t mostTurns = int64_t(1) << 24;
@@ -436,95 +434,6 @@ bool isOnlyAppended(const ::onnx::GraphProto &body, unsigned i) {
 
 LogicalResult importRuntimeLoop(NodeContext &ctx, const ::onnx::GraphProto &body) {
   return RuntimeLoop(ctx, body).import();
-}
-
-//===--- If ---===//
-
-/// Whether `type` is a tensor of `other`'s element type whose extents in front of `other`'s rank are 1.
-static bool hasLeadingOnes(Type type, Type other) {
-  auto longer = dyn_cast<RankedTensorType>(type), shorter = dyn_cast<RankedTensorType>(other);
-  return longer && shorter && longer.getElementType() == shorter.getElementType() &&
-         longer.getRank() > shorter.getRank() &&
-         llvm::all_of(ArrayRef(tg::getDims(longer)).drop_back(shorter.getRank()),
-                      [](AffineExpr extent) { return tg::getConstant(extent) == 1; });
-}
-
-/// A branch gives 2, the other one [2], as functions of ONNX do: where they are used they broadcast to the same.
-static Value withLeadingOnes(NodeContext &ctx, Value value, Type type) {
-  if (!value || !hasLeadingOnes(type, value.getType()))
-    return value;
-  tg::Dims dims(cast<RankedTensorType>(type).getRank() - ctx.rank(value), ctx.constExpr(1));
-  llvm::append_range(dims, ctx.dims(value));
-  return ctx.reshape(value, dims);
-}
-
-/// The first outputs of `graph` in a function of its own, as `types` where these are given.
-static FailureOr<Body> buildBranch(NodeContext &ctx, const ::onnx::GraphProto &graph, StringRef name, TypeRange types) {
-  return ctx.buildBody(name, {}, /*hoist=*/false, [&](ValueRange) -> FailureOr<SmallVector<Value>> {
-    FailureOr<SmallVector<Value>> results = ctx.inlineGraph(graph, {});
-    if (failed(results))
-      return failure();
-    if (results->size() < ctx.numOutputs())
-      return ctx.error("expected " + Twine(ctx.numOutputs()) + " outputs of both branches, got " +
-                       Twine(results->size()));
-    results->resize(ctx.numOutputs());
-    for (auto [i, value] : llvm::enumerate(*results))
-      value = withDeclaredExtents(ctx, value, graph.output(int(i)));
-    for (auto [value, type] : llvm::zip(*results, types))
-      value = matchType(ctx, withLeadingOnes(ctx, value, type), type, "a result of the branches");
-    return results;
-  });
-}
-
-/// `x.squeeze(-1)` of PyTorch: a branch on an extent that is equal to a number, which gives another rank than the other
-/// branch. What was written means the extent to be that number. 1 or 0: the branch to take; none: it is no such
-/// condition.
-static std::optional<bool> assumeExtent(NodeContext &ctx, Value condition) {
-  Value from = origin(condition);
-  bool isNegated = false;
-  for (auto negation = from.getDefiningOp<tg::NotOp>(); negation; negation = from.getDefiningOp<tg::NotOp>()) {
-    isNegated = !isNegated;
-    from = origin(negation.getInput());
-  }
-  auto compare = from.getDefiningOp<tg::CmpOp>();
-  if (!compare || (compare.getPredicate() != tg::CmpPredicate::Eq && compare.getPredicate() != tg::CmpPredicate::Ne))
-    return std::nullopt;
-  std::optional<AffineExpr> x = exprOf(ctx, compare.getLhs()), y = exprOf(ctx, compare.getRhs());
-  if (!x || !y || failed(ctx.assumeEqual(*x, *y, "condition of a branch that changes the rank")))
-    return std::nullopt;
-  return (compare.getPredicate() == tg::CmpPredicate::Eq) != isNegated;
-}
-
-LogicalResult importRuntimeIf(NodeContext &ctx, Value condition, const ::onnx::GraphProto &thenGraph,
-                              const ::onnx::GraphProto &elseGraph) {
-  FailureOr<Body> onTrue = buildBranch(ctx, thenGraph, "then", {}), onFalse = buildBranch(ctx, elseGraph, "else", {});
-  if (failed(onTrue) || failed(onFalse))
-    return failure();
-  ValueRange first(onTrue->results), second(onFalse->results);
-  SmallVector<Type> types(first.getTypes());
-  if (types != SmallVector<Type>(second.getTypes())) {
-    if (std::optional<bool> known = assumeExtent(ctx, condition)) {
-      FailureOr<SmallVector<Value>> results = ctx.inlineGraph(*known ? thenGraph : elseGraph, {});
-      if (failed(results))
-        return failure();
-      for (unsigned i = 0; i < ctx.numOutputs(); ++i)
-        ctx.output(i, (*results)[i]);
-      return success();
-    }
-    for (auto [type, other] : llvm::zip(types, second.getTypes()))
-      type = hasLeadingOnes(other, type) ? other : type;
-    if (types != SmallVector<Type>(first.getTypes()))
-      onTrue = buildBranch(ctx, thenGraph, "then", types);
-    if (types != SmallVector<Type>(second.getTypes()))
-      onFalse = buildBranch(ctx, elseGraph, "else", types);
-    if (failed(onTrue) || failed(onFalse))
-      return failure();
-  }
-  auto branch =
-      tg::IfOp::create(ctx.b, types, condition, onTrue->name, onTrue->captured, onFalse->name, onFalse->captured);
-  for (auto [i, result] : llvm::enumerate(branch.getResults()))
-    ctx.output(i, result);
-  return success();
 }
 
 } // namespace weft::onnx

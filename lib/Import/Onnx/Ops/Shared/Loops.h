@@ -38,6 +38,12 @@ mlir::Value matchType(NodeContext &ctx, mlir::Value value, mlir::Type type, cons
 /// body computes from data: no type outside can speak of these. They are assumed to be equal.
 mlir::Value withDeclaredExtents(NodeContext &ctx, mlir::Value value, const ::onnx::ValueInfoProto &declared);
 
+/// `value` before conversions and other shapes of one element.
+mlir::Value origin(mlir::Value value);
+
+/// The one expression of symbols that a value of one element holds.
+std::optional<mlir::AffineExpr> exprOf(NodeContext &ctx, mlir::Value value);
+
 /// ONNX Loop whose number of turns is only known when the model runs.
 llvm::LogicalResult importRuntimeLoop(NodeContext &ctx, const ::onnx::GraphProto &body);
 
@@ -52,7 +58,8 @@ bool isOnlyAppended(const ::onnx::GraphProto &body, unsigned i);
 /// the model as long as the user says, which the program checks.
 llvm::LogicalResult importToldLoop(NodeContext &ctx, const ::onnx::GraphProto &body);
 
-/// ONNX If as a branch of the program; both results have one type.
+/// ONNX If as a branch of the program. Extents in which the branches' results differ are symbols that the program
+/// binds.
 llvm::LogicalResult importRuntimeIf(NodeContext &ctx, mlir::Value condition, const ::onnx::GraphProto &thenGraph,
                                     const ::onnx::GraphProto &elseGraph);
 
