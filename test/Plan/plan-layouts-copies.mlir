@@ -129,3 +129,37 @@ func.func @stays(%image: tensor<4x64x59x59xf16>, %w: tensor<32x64xf16>, %windows
   }
   return %0, %1, %2, %3 : tensor<4x32x59x59xf16>, tensor<4x64x57x57xf16>, tensor<4x32x56x56xf16>, tensor<1x32x8x8xf16>
 }
+
+// -----
+// Windows over each channel, of images whose places are contiguous, to channels innermost: each lane would read a sector of its own.
+// CHECK-LABEL: func.func @channelWindows
+// CHECK: %[[COPY:.*]] = tg.kernel "copy" -> tensor<8x56x56x96xbf16>
+// CHECK: tg.transpose %arg0 [0, 2, 3, 1]
+// CHECK: tg.kernel "conv"
+// CHECK: tg.transpose %[[COPY]] [0, 3, 1, 2]
+// REMARK: tensor<8x96x56x56xbf16> is copied with axis 1 innermost, as results of windows over each channel are
+func.func @channelWindows(%x: tensor<8x96x56x56xbf16>, %w: tensor<7x7x96xbf16>) -> tensor<8x56x56x96xbf16> {
+  %0 = tg.kernel "conv" -> tensor<8x56x56x96xbf16> {
+    %z = tg.constant dense<0.0> : tensor<bf16>
+    %1 = tg.pad %x, %z low = [0, 0, 3, 3] high = [0, 0, 3, 3] interior = [0, 0, 0, 0] : tensor<8x96x56x56xbf16>, tensor<bf16>
+    %2 = tg.contract %1, %w [affine_map<(n, c, h, w, r, s) -> (n, c, h + r, w + s)>, affine_map<(n, c, h, w, r, s) -> (r, s, c)>, affine_map<(n, c, h, w, r, s) -> (n, c, h, w)>] : tensor<8x96x62x62xbf16>, tensor<7x7x96xbf16> -> tensor<8x96x56x56xbf16>
+    %3 = tg.transpose %2 [0, 2, 3, 1] : tensor<8x96x56x56xbf16>
+    tg.yield %3 : tensor<8x56x56x96xbf16>
+  }
+  return %0 : tensor<8x56x56x96xbf16>
+}
+
+// -----
+// As they are: to an order like the input's.
+// REMARK-NOT: is copied
+// CHECK-LABEL: func.func @sameOrder
+// CHECK-NOT: "copy"
+func.func @sameOrder(%x: tensor<8x96x56x56xbf16>, %w: tensor<7x7x96xbf16>) -> tensor<8x96x56x56xbf16> {
+  %0 = tg.kernel "conv" -> tensor<8x96x56x56xbf16> {
+    %z = tg.constant dense<0.0> : tensor<bf16>
+    %1 = tg.pad %x, %z low = [0, 0, 3, 3] high = [0, 0, 3, 3] interior = [0, 0, 0, 0] : tensor<8x96x56x56xbf16>, tensor<bf16>
+    %2 = tg.contract %1, %w [affine_map<(n, c, h, w, r, s) -> (n, c, h + r, w + s)>, affine_map<(n, c, h, w, r, s) -> (r, s, c)>, affine_map<(n, c, h, w, r, s) -> (n, c, h, w)>] : tensor<8x96x62x62xbf16>, tensor<7x7x96xbf16> -> tensor<8x96x56x56xbf16>
+    tg.yield %2 : tensor<8x96x56x56xbf16>
+  }
+  return %0 : tensor<8x96x56x56xbf16>
+}

@@ -41,6 +41,25 @@ static bool isOrdered(Operation &op) {
   return isa<tg::FoldOp, tg::ScanOp, tg::TopKOp, tg::ArgReduceOp, tg::GatherOp, tg::ScatterOp>(op);
 }
 
+/// The kernel's only ordered op, a fold whose results are stored in another order (two GEMMs as one, whose rows are an
+/// image's places): the order behind it is free. Null if it is none.
+static tg::FoldOp findTransposedFold(Block &body) {
+  tg::FoldOp fold;
+  llvm::SmallPtrSet<Operation *, 8> behind;
+  for (Operation &op : body) {
+    if (isOrdered(op) && (fold || !isa<tg::FoldOp>(op)))
+      return {};
+    if (auto found = dyn_cast<tg::FoldOp>(op))
+      fold = found;
+    if (&op == fold.getOperation() ||
+        llvm::any_of(op.getOperands(), [&](Value each) { return behind.contains(each.getDefiningOp()); }))
+      behind.insert(&op);
+  }
+  bool isTransposed =
+      llvm::any_of(body.getOps<tg::TransposeOp>(), [&](tg::TransposeOp op) { return behind.contains(op); });
+  return isTransposed ? fold : tg::FoldOp();
+}
+
 Layouts::Layouts(func::FuncOp main, const Device *device, bool isCpu) : device(device), isCpu(isCpu) {
   for (tg::KernelOp kernel : main.getOps<tg::KernelOp>())
     add(kernel);
@@ -127,10 +146,16 @@ void Layouts::addAccess(unsigned kernel, Value value, ArrayRef<AffineExpr> coord
 void Layouts::add(Operation *owner) {
   auto op = cast<tg::KernelOp>(owner);
   Block &body = op.getBody().front();
+  bool isFollowed = true; // Or behind a fold alone.
   if (llvm::any_of(body, isOrdered)) {
-    fixed.insert(op.getResults().begin(), op.getResults().end());
-    body.walk([&](Operation *inner) { fixed.insert(inner->getOperands().begin(), inner->getOperands().end()); });
-    return;
+    tg::FoldOp fold = findTransposedFold(body);
+    Operation *whole = fold ? fold.getOperation() : op.getOperation();
+    whole->walk([&](Operation *inner) { fixed.insert(inner->getOperands().begin(), inner->getOperands().end()); });
+    if (!fold) {
+      fixed.insert(op.getResults().begin(), op.getResults().end());
+      return;
+    }
+    isFollowed = false;
   }
   unsigned number = kernels.size();
   kernels.emplace_back();
@@ -161,7 +186,8 @@ void Layouts::add(Operation *owner) {
   SmallVector<KernelRequest> requests(kernel.access.requests);
   for (const KernelRequest &request : requests) {
     Operation *definition = request.value.getDefiningOp();
-    if (!definition || !body.findAncestorOpInBlock(*definition))
+    bool isOutside = !definition || !body.findAncestorOpInBlock(*definition);
+    if (isOutside && (isFollowed || !fixed.contains(request.value)))
       addAccess(number, request.value, request.coordinates);
   }
 }
@@ -530,7 +556,7 @@ SmallVector<LayoutCopy> Layouts::chooseCopies(const Device &device) const {
     // Products that gather element by element take 0.5 to 0.6 of what they should (61 and 33 channels: 12 and 600 us,
     // not 25 and 987, H100).
     constexpr double paddedGain = 0.6;
-    LayoutCopy best;
+    LayoutCopy best = makeWindowCopy(tensor, device);
     for (unsigned d = 0; d < type.getRank(); ++d) {
       for (bool isPadded : {false, true}) {
         int64_t zeros = isPadded ? paddingTo(tensor, d, vectorBytes) : 0;
@@ -547,7 +573,9 @@ SmallVector<LayoutCopy> Layouts::chooseCopies(const Device &device) const {
           best = std::move(copy);
       }
     }
-    if (!best.readers.empty())
+    if (best.isOfWindows)
+      chosen.push_back(std::move(best));
+    else if (!best.readers.empty())
       chosen.push_back(alignToLines(std::move(best), tensor, device));
   }
   return chosen;

@@ -38,7 +38,7 @@ struct TensorAccess {
   bool isOperand = false;                          ///< Of a contraction.
 };
 
-/// A copy of a tensor in another order, for products whose windows slide along what is contiguous in the tensor.
+/// A copy of a tensor in another order, for windows that slide along what is contiguous in the tensor.
 struct LayoutCopy {
   mlir::Value value;
   unsigned inner = 0; ///< Of the copy.
@@ -47,6 +47,7 @@ struct LayoutCopy {
   int64_t padding = 0;
   llvm::SmallVector<mlir::Operation *> readers;
   double before = 0, after = 0; ///< Seconds of the readers, and with the copy.
+  bool isOfWindows = false;     ///< The readers sum over windows of each channel alone.
 };
 
 /// A product that sums along rows which are copied behind zeros first (PadRows.cpp).
@@ -129,6 +130,9 @@ private:
   bool hasAlignedOthers(const TensorAccess &access) const;
   GemmProblem describeProduct(const TensorAccess &access, unsigned inner, int64_t padding) const;
   LayoutCopy alignToLines(LayoutCopy copy, const Tensor &tensor, const Device &device) const;
+  bool slides(const TensorAccess &access) const;
+  std::optional<unsigned> findWindowInner(const TensorAccess &access) const;
+  LayoutCopy makeWindowCopy(const Tensor &tensor, const Device &device) const;
   LayoutCopy makeCopy(const Tensor &tensor, unsigned inner, int64_t padding, const Device &device) const;
 
   const Device *device; ///< Null: not a GPU's.

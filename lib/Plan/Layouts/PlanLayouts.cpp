@@ -220,9 +220,10 @@ private:
   void copy(const Device &device) {
     Layouts layouts(getOperation(), &device);
     for (const LayoutCopy &copy : layouts.chooseCopies(device)) {
-      remarkOf(copy.readers.front()->getLoc()) << remark::add(
-          "{0} is copied with axis {1} innermost, over which GEMMs contract{2}", copy.value.getType(), copy.inner,
-          copy.padding ? llvm::formatv(", and {0} of zeros", copy.padding).str() : std::string());
+      remarkOf(copy.readers.front()->getLoc())
+          << remark::add("{0} is copied with axis {1} innermost, {2}{3}", copy.value.getType(), copy.inner,
+                         copy.isOfWindows ? "as results of windows over each channel are" : "over which GEMMs contract",
+                         copy.padding ? llvm::formatv(", and {0} of zeros", copy.padding).str() : std::string());
       ++numCopied;
       applyCopy(copy);
     }
