@@ -60,7 +60,7 @@ struct TileCut {
 constexpr double wholeCtas = 1, partCtas = 4;
 /// Elements of a row, and of a part of it, that one CTA holds in registers; else it reads them for each pass: mean,
 /// deviations and, of a whole row, the result.
-constexpr int64_t heldPlaces = 32768, heldPartPlaces = 16384;
+constexpr double heldPlaces = 32768, heldPartPlaces = 16384;
 constexpr int64_t leastPlaces = 1024;
 
 } // namespace
@@ -142,32 +142,34 @@ static Value findStored(Value value) {
   return isStored(value) ? value : Value();
 }
 
-static bool isHeld(double places, int64_t most) { return int64_t(llvm::PowerOf2Ceil(uint64_t(places))) <= most; }
+/// The elements that registers have for so many.
+static double heldFor(double places) { return double(llvm::PowerOf2Ceil(uint64_t(places))); }
 
-/// Seconds of reading `count` rows, each in steps of one CTA.
-static double secondsOf(double count, double bytes, double ctasPerSm, const Device &device) {
+/// Seconds of reading `count` rows, each in steps of one CTA, which has room for `held` bytes of it.
+static double secondsOf(double count, double bytes, double held, double ctasPerSm, const Device &device) {
   // CTAs that share an SM come one by one, others in waves.
   double waves = count / (ctasPerSm * device.sms), resident = std::clamp(count / device.sms, 1.0, ctasPerSm);
   waves = ctasPerSm > 1 ? std::max(waves, 1.0) : std::ceil(waves);
-  double steps = std::ceil(bytes * resident / device.alone.rowStepBytes);
+  double steps = std::ceil(held * resident / device.alone.rowStepBytes);
   return std::max(writeSeconds(count * bytes, device), waves * steps * device.alone.rowStep);
 }
 
 /// Seconds that the kernel of the parts takes, and what their number costs the kernel that merges them.
 static double secondsOfParts(const Rows &rows, int64_t parts, const Device &device) {
   double count = rows.rows * double(parts), places = rows.places / double(parts);
-  double passes = isHeld(places, heldPartPlaces) ? 1 : 2;
+  bool isHeld = heldFor(places) <= heldPartPlaces;
   double merge = parts > mostStatistics ? device.mergeSeconds : 0;
-  return passes * secondsOf(count, places * rows.bytes, partCtas, device) + merge;
+  double held = (isHeld ? heldFor(places) : places) * rows.bytes;
+  return (isHeld ? 1 : 2) * secondsOf(count, places * rows.bytes, held, partCtas, device) + merge;
 }
 
 static std::optional<MomentsCut> chooseCut(Moments moments, const Rows &rows, const Device &device) {
-  bool isRead = isHeld(rows.places, heldPlaces); // Once, and normalized from registers.
+  bool isRead = heldFor(rows.places) <= heldPlaces; // Once, and normalized from registers.
   if (isRead && rows.rows > device.sms)
     return std::nullopt;
   double bytes = rows.places * rows.bytes, total = rows.rows * bytes;
   MomentsCut best;
-  best.whole = (isRead ? 1 : 3) * secondsOf(rows.rows, bytes, wholeCtas, device) + writeSeconds(total, device);
+  best.whole = (isRead ? 1 : 3) * secondsOf(rows.rows, bytes, bytes, wholeCtas, device) + writeSeconds(total, device);
   // Beside the first kernel's: the second one reads what is in the L2, or not, and is one more kernel.
   MemoryLevel level = levelBetweenKernels(2 * total, device);
   double second = moveSeconds(total, level, device) + writeSeconds(total, device) + device.kernelSeconds();

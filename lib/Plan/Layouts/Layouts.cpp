@@ -483,21 +483,14 @@ SmallVector<SummedOperand> findSummed(Value tensor, unsigned inner, Operation *k
   return found;
 }
 
-/// Whether all else that the product of an operand reads has rows of whole vectors: it is read as if it had zeros
-/// behind, where the sum is longer.
-bool Layouts::hasAlignedOthers(const TensorAccess &access) const {
-  return llvm::all_of(kernels[access.kernel].accesses, [&](unsigned number) {
-    const TensorAccess &other = accesses[number];
-    return !other.isOperand || other.tensor == access.tensor ||
-           getVectorBytes(other, tensors[other.tensor].inner) == vectorBytes;
-  });
-}
-
 /// The copy for those kernels whose products slide along what is contiguous in the tensor, and in the copy sum along
 /// it: then they bring it to shared memory by asynchronous copies instead of element by element through registers.
 LayoutCopy Layouts::makeCopy(const Tensor &tensor, unsigned inner, int64_t padding, const Device &device) const {
   constexpr int64_t leastAsyncBytes = 4, instructionBytes = 32;
-  LayoutCopy copy{tensor.value, inner, padding, {}};
+  LayoutCopy copy;
+  copy.value = tensor.value;
+  copy.inner = inner;
+  copy.padding = padding;
   llvm::MapVector<unsigned, std::pair<double, double>> costs; // By kernel: now, and of the copy.
   llvm::DenseSet<unsigned> others;                            // Kernels that read it in another way, too.
   for (unsigned number : tensor.accesses) {
@@ -509,14 +502,17 @@ LayoutCopy Layouts::makeCopy(const Tensor &tensor, unsigned inner, int64_t paddi
     };
     if (isWritten(access) || !access.isOperand || !hasOwnSide(access) || getContiguousDim(access, tensor.inner) ||
         !depth || !isLong(*depth) ||
-        (padding ? !device.hasWgmma() || !hasAlignedOthers(access) ||
-                       findSummed(tensor.value, inner, kernels[access.kernel].op).empty()
+        (padding ? !device.hasWgmma() || !findOthersToCopy(access, inner)
                  : getVectorBytes(access, inner) < leastAsyncBytes)) {
       others.insert(access.kernel);
       continue;
     }
     costs[access.kernel].first += chooseGemmTile(describeProduct(access, tensor.inner, 0), device).cost.seconds;
     costs[access.kernel].second += chooseGemmTile(describeProduct(access, inner, padding), device).cost.seconds;
+    for (Value other : padding ? *findOthersToCopy(access, inner) : SmallVector<Value>()) {
+      copy.others.insert(other);
+      costs[access.kernel].second += device.kernelSeconds(); // Their bytes are few.
+    }
   }
   for (auto &[kernel, cost] : costs) {
     if (others.contains(kernel) || cost.second >= cost.first)

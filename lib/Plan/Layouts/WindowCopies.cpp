@@ -43,19 +43,24 @@ std::optional<unsigned> Layouts::findWindowInner(const TensorAccess &access) con
   return std::nullopt;
 }
 
-/// Lanes' loads of all threads, each of which has `places` neighbours along one axis and reads once what they share.
+/// Lanes' loads of all threads, each of which has `places` neighbours along one axis and reads once what they share;
+/// of images as wide and as high as they are long along what is contiguous. What is outside of them is not loaded.
 static double countLoads(const Tensor &tensor, const KernelAccess &access, ArrayRef<int64_t> extents) {
   constexpr double places = 8;
   double terms = 1, own = 1;
   for (auto [dim, extent] : llvm::zip_equal(access.dims, extents))
     if (dim.reducer)
       terms *= double(extent), own = std::max(own, double(extent));
-  return double(tensor.bytes) / double(tensor.elementBytes) * terms / own * (1 + (own - 1) / places);
+  double image = double(estimateExtent(tg::getDim(tensor.value.getType(), tensor.inner)));
+  double inside = std::max(1 - (own * own - 1) / (4 * image * own), 0.5);
+  double read = std::min(1 + (own - 1) / places, std::max(image / places, 1.0));
+  return double(tensor.bytes) / double(tensor.elementBytes) * terms / own * inside * read;
 }
 
 LayoutCopy Layouts::makeWindowCopy(const Tensor &tensor, const Device &device) const {
-  constexpr double lanes = 32, worth = 0.7; // What is outside of the image is not loaded.
-  LayoutCopy copy{tensor.value, 0, 0, {}};
+  constexpr double lanes = 32, worth = 0.5; // Of images of 7 x 7 and copies of them estimates are no better.
+  LayoutCopy copy;
+  copy.value = tensor.value;
   for (unsigned number : tensor.accesses) {
     std::optional<unsigned> inner = findWindowInner(accesses[number]);
     if (!inner || (!copy.readers.empty() && *inner != copy.inner))

@@ -22,7 +22,6 @@ struct Windows {
   int64_t terms = 1;    ///< Of a place.
   int64_t own = 1;      ///< Of these along `sliding`,
   int64_t stride = 1, dilation = 1;
-  bool isAcross = false; ///< The input is contiguous along another dimension: each lane reads a line of its own.
   SmallVector<int64_t> extents; ///< Of the result.
 
   /// What `places` neighbours read along `sliding`.
@@ -63,7 +62,6 @@ static bool readSlide(const KernelToSchedule &kernel, const KernelRequest &reque
         int64_t stride = getFactor(at, d, access.dims.size()), dilation = getFactor(at, r, access.dims.size());
         if (i + 1 == request.coordinates.size()) {
           windows.vector = 1; // Most terms begin between vectors.
-          windows.isAcross = d != windows.inner;
         } else if (d != windows.inner && stride > 0 && dilation > 0) {
           found = true;
           windows.sliding = d;
@@ -107,7 +105,7 @@ static double clocksOfWarp(const Windows &windows, const WindowTile &tile) {
   double reads = terms / double(windows.own) * double(windows.countReads(tile.places));
   bool sharesWeights = windows.vector == 1; // One for all lanes, or a vector for each.
   double issued = startWork + terms * places * vector + reads * (loadWork + vector) + terms * (1 + vector);
-  double loads = quarters * (reads * (windows.isAcross ? warpThreads : wavefronts) + terms * (sharesWeights ? 1 : wavefronts));
+  double loads = quarters * (reads * wavefronts + terms * (sharesWeights ? 1 : wavefronts));
   return std::max(issued, loads) + (1 - overlap) * std::min(issued, loads);
 }
 
