@@ -148,9 +148,9 @@ static double heldFor(double places) { return double(llvm::PowerOf2Ceil(uint64_t
 /// Seconds of reading `count` rows, each in steps of one CTA, which has room for `held` bytes of it.
 static double secondsOf(double count, double bytes, double held, double ctasPerSm, const Device &device) {
   // CTAs that share an SM come one by one, others in waves.
-  double waves = count / (ctasPerSm * device.sms), resident = std::clamp(count / device.sms, 1.0, ctasPerSm);
+  double waves = count / (ctasPerSm * device.sms);
   waves = ctasPerSm > 1 ? std::max(waves, 1.0) : std::ceil(waves);
-  double steps = std::ceil(held * resident / device.alone.rowStepBytes);
+  double steps = std::ceil(held * ctasPerSm / device.alone.rowStepBytes);
   return std::max(writeSeconds(count * bytes, device), waves * steps * device.alone.rowStep);
 }
 
@@ -180,11 +180,14 @@ static std::optional<MomentsCut> chooseCut(Moments moments, const Rows &rows, co
     for (int64_t parts = 2; parts <= std::min(extent, mostStatisticTerms); ++parts) {
       if (rows.rows * double(parts) > mostTermsOfAll)
         break;
+      if (parts > mostStatistics && best.parts > 1 && heldFor(rows.places / double(best.parts)) <= heldPartPlaces)
+        break; // More would be more terms for the reader alone.
       if (extent % parts != 0 || rows.places / double(parts) < leastPlaces)
         continue;
       double seconds = secondsOfParts(rows, parts, device) + second;
-      // Of equal ones the smaller parts: more CTAs hide each other's latencies.
-      if (seconds < best.split || (seconds == best.split && parts <= mostStatistics))
+      // Of equal ones the smallest parts where rows are many: a kernel of its own merges them.
+      bool isEqual = seconds == best.split && rows.rows > device.sms && parts <= mostStatistics;
+      if (seconds < best.split || isEqual)
         best.axis = axis, best.parts = parts, best.split = seconds;
     }
     if (best.parts > 1)
