@@ -107,7 +107,16 @@ constexpr TileClocks kTiles = {/*start=*/2850,
                                /*narrow=*/1.05,
                                /*straddling=*/1.1};
 
-constexpr WindowClocks kWindows = {/*step=*/190, /*turn=*/700};
+// Pieces of odd rows and pairs: docs/notes/window-pairs.md. Straddling: 488 channels take 1.8 times as long as 512.
+constexpr WindowClocks kWindows = {/*step=*/190,
+                                   /*turn=*/700,
+                                   /*beside=*/0.1,
+                                   /*straddling=*/1.4,
+                                   /*paired=*/1.05,
+                                   /*oddStores=*/2,
+                                   /*narrowOddStores=*/3.75,
+                                   /*heldParts=*/2,
+                                   /*evictedParts=*/5};
 constexpr FoldClocks kFolds = {/*operands=*/570, /*ends=*/3700, /*mmaEnds=*/1000, /*vectorStep=*/100};
 constexpr AloneTimes kAlone = {/*points=*/45e9,
                                /*narrowPoints=*/30e9,
@@ -119,7 +128,8 @@ constexpr AloneTimes kAlone = {/*points=*/45e9,
                                /*productSum=*/9e-6,
                                /*step=*/0.9e-6,
                                /*rowStepBytes=*/32768,
-                               /*rowStep=*/1.2e-6};
+                               /*rowStep=*/1.2e-6,
+                               /*rowWait=*/1.3e-6};
 constexpr GroupRates kGroups = {/*launch=*/0, /*bytes=*/2e12, /*operations=*/20e12, /*products=*/300e12};
 
 // First PTX ISAs: PTX ISA, "Release notes". f64: CUDA C++ programming guide, throughput of arithmetic instructions.

@@ -323,3 +323,49 @@ func.func @packed_heads(%arg0: tensor<512x1024xf16>, %arg1: tensor<9216x1024xf16
   }
   return %1 : tensor<24x576x128xf16>
 }
+
+// -----
+
+// Two GEMMs as one fold, whose rows are an image's places: the order behind the fold is free, and windows over each channel want channels innermost.
+// What the fold itself reads keeps its order.
+// REMARK: tensor<1x64x16x16xbf16> has dimension 1 innermost in memory
+// CHECK-LABEL: func.func @behindFold
+// CHECK: tg.kernel "mlp" -> tensor<1x16x16x64xbf16>
+// CHECK: tg.fold
+// CHECK: tg.kernel "windows" -> tensor<1x16x16x64xbf16>
+#rows = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d4)>
+#columns = affine_map<(d0, d1, d2, d3, d4) -> (d3, d4)>
+#product = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3)>
+#wx = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2 + d4, d3 + d5)>
+#ww = affine_map<(d0, d1, d2, d3, d4, d5) -> (d4, d5, d1)>
+#wr = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2, d3)>
+func.func @behindFold(%x: tensor<1x16x16x64xbf16>, %w: tensor<256x64xbf16>, %v: tensor<64x256xbf16>, %k: tensor<7x7x64xbf16>)
+    -> tensor<1x16x16x64xbf16> {
+  %0 = tg.kernel "mlp" -> tensor<1x64x16x16xbf16> {
+    %2 = tg.fold over affine_map<() -> (256)> init [0.000000e+00 : f32] attributes {tg.numerics = "reassociating"} update {
+    ^bb0(%sum: tensor<1x16x16x64xf32>):
+      %5 = tg.contract %x, %w [#rows, #columns, #product] : tensor<1x16x16x64xbf16>, tensor<256x64xbf16> -> tensor<1x16x16x256xbf16>
+      %6 = tg.contract %5, %v [#rows, #columns, #product] {tg.streamed} : tensor<1x16x16x256xbf16>, tensor<64x256xbf16> -> tensor<1x16x16x64xf32>
+      %7 = tg.add %sum, %6 : tensor<1x16x16x64xf32>, tensor<1x16x16x64xf32>
+      tg.fold_yield %7 : tensor<1x16x16x64xf32>
+    } merge {
+    ^bb0(%a: tensor<1x16x16x64xf32>, %b: tensor<1x16x16x64xf32>):
+      %5 = tg.add %a, %b : tensor<1x16x16x64xf32>, tensor<1x16x16x64xf32>
+      tg.fold_yield %5 : tensor<1x16x16x64xf32>
+    } finish {
+    ^bb0(%a: tensor<1x16x16x64xf32>):
+      %5 = tg.cast %a : tensor<1x16x16x64xf32> to tensor<1x16x16x64xbf16>
+      tg.fold_yield %5 : tensor<1x16x16x64xbf16>
+    } : tensor<1x16x16x64xbf16>
+    %3 = tg.transpose %2 [0, 3, 1, 2] : tensor<1x16x16x64xbf16>
+    tg.yield %3 : tensor<1x64x16x16xbf16>
+  }
+  %1 = tg.kernel "windows" -> tensor<1x16x16x64xbf16> {
+    %z = tg.constant dense<0.0> : tensor<bf16>
+    %2 = tg.pad %0, %z low = [0, 0, 3, 3] high = [0, 0, 3, 3] interior = [0, 0, 0, 0] : tensor<1x64x16x16xbf16>, tensor<bf16>
+    %3 = tg.contract %2, %k [#wx, #ww, #wr] : tensor<1x64x22x22xbf16>, tensor<7x7x64xbf16> -> tensor<1x64x16x16xbf16>
+    %4 = tg.transpose %3 [0, 2, 3, 1] : tensor<1x64x16x16xbf16>
+    tg.yield %4 : tensor<1x16x16x64xbf16>
+  }
+  return %1 : tensor<1x16x16x64xbf16>
+}

@@ -62,8 +62,16 @@ struct TileClocks {
 
 /// Steps of several taps of a window, by boxes.
 struct WindowClocks {
-  double step; ///< Of a step, beside its work.
-  double turn; ///< Of a tile, beside its steps and its stores.
+  double step;       ///< Of a step, beside its work.
+  double turn;       ///< Of a tile, beside its steps and its stores.
+  double beside;     ///< Of what a step takes elsewhere, the part that comes on top of the longest.
+  double straddling; ///< Of the lines of pieces that straddle two, the part that comes on top of both.
+  double paired;     ///< How many times as long as alone CTAs of a cluster take that read as much each.
+  /// How many times as long results take in pieces of rows that begin at any element, of 64 bytes and more, and of
+  /// less.
+  double oddStores, narrowOddStores;
+  /// How many times parts of sectors are moved that are written alone: where the L2 holds all of them, and where not.
+  double heldParts, evictedParts;
 };
 
 /// A fold's CTA, beside the steps of its chain.
@@ -83,6 +91,8 @@ struct AloneTimes {
   double sum, productSum; ///< Until the warps have summed up, and where a product waits for it that would have begun.
   double step;            ///< Of a product's step whose operand is computed: its loads.
   double rowStepBytes, rowStep; ///< What 16 warps read of rows at a time, and how long it takes with the sum of it.
+  double
+      rowWait; ///< Of a CTA that holds what it reduces: from its first request to its last store, beside instructions.
 };
 
 /// What groups without schedules are priced by: seconds of one more kernel; in a second, bytes, operations outside the

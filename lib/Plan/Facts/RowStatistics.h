@@ -15,9 +15,8 @@ constexpr int64_t mostStatistics = 32;
 constexpr int64_t mostStatisticTerms = 512;
 /// So many elements of the map share a sum at least.
 constexpr double leastShare = 1024;
-/// The most terms of all its sums together. A tile that asks for all of few terms holds them in registers; of more, it
-/// goes along few sums (MemoryBound.cpp).
-constexpr double mostTermsOfAll = 4096, mostTilesTerms = 32768;
+/// The most terms of all its sums together: a tile of the map goes along few sums (MemoryBound.cpp).
+constexpr double mostTermsOfAll = 32768;
 
 /// Whether `op` has few terms and results, and a map of `elements` elements shares each result among many.
 inline bool isStatistic(tg::ReduceOp op, double elements) {
@@ -29,8 +28,7 @@ inline bool isStatistic(tg::ReduceOp op, double elements) {
       return false;
     terms *= *extent;
   }
-  double all = terms <= mostStatistics ? mostTermsOfAll : mostTilesTerms;
-  return terms <= mostStatisticTerms && estimateElements(op.getInput()) <= all &&
+  return terms <= mostStatisticTerms && estimateElements(op.getInput()) <= mostTermsOfAll &&
          estimateElements(op) * leastShare <= elements;
 }
 

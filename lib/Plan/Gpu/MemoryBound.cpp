@@ -27,6 +27,8 @@ static constexpr int64_t rowElementsPerThread = 32, rowWarps = 32;
 static constexpr int64_t rowLimit = rowElementsPerThread * rowWarps * warpThreads;
 /// Elements that are sorted in one tile at most.
 static constexpr int64_t sortLimit = 1024;
+/// What estimates tell apart.
+static constexpr double resolution = 0.03;
 
 static int64_t product(ArrayRef<int64_t> numbers) {
   int64_t result = 1;
@@ -321,6 +323,22 @@ static int64_t spreadAcross(const KernelToSchedule &kernel, const Rows &rows, in
   return tile[inner] = side;
 }
 
+/// Of CTAs that have a row each, the warps that the model likes best: many share a row's latency, few leave room for
+/// others beside them.
+static void chooseWarps(const KernelToSchedule &kernel, int64_t row, const Device &device, ScheduleChoice &choice) {
+  constexpr int64_t leastWarps = 4;
+  MLIRContext *context = func::FuncOp(kernel.func).getContext();
+  ScheduleChoice candidate = choice;
+  double least = estimateMemoryBound(kernel, choice.getAttr(context), device).seconds * (1 - resolution);
+  for (int64_t warps = leastWarps; warps <= rowWarps; warps *= 2) {
+    if (row > rowElementsPerThread * warps * warpThreads || row < warps * warpThreads)
+      continue;
+    candidate.warps = warps;
+    if (double seconds = estimateMemoryBound(kernel, candidate.getAttr(context), device).seconds; seconds < least)
+      choice.warps = warps, least = seconds;
+  }
+}
+
 /// Rows that the result has: whole in registers where they fit, several of them in a CTA where they are short.
 static ScheduleChoice chooseWholeRows(const KernelToSchedule &kernel, const Rows &rows, const Device &device) {
   ArrayRef<int64_t> extents = ArrayRef(kernel.extents).take_front(kernel.access.resultRank);
@@ -377,6 +395,8 @@ static ScheduleChoice chooseWholeRows(const KernelToSchedule &kernel, const Rows
     choice.tile[d] = fitPower(extents[d], left, 1);
     left /= choice.tile[d];
   }
+  if (across == 1 && product(choice.tile) == row && !kernel.find<tg::ContractOp>())
+    chooseWarps(kernel, row, device, choice);
   choice.reason = llvm::formatv("{0} rows of {1} elements in one pass: {2} CTAs of {3}", numRows, row / across,
                                 countTiles(extents, choice.tile), textOf(choice.tile));
   return choice;

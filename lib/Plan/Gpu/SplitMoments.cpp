@@ -1,9 +1,10 @@
 // Mean and squared deviations of few long rows, in parts.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A norm of fewer rows than SMs (GroupNorm: 64 rows of 40,960 elements) goes through each row three times in one CTA,
-// and most SMs idle. Here a row is s parts of n elements, each of which gives its mean m_p and the squares q_p of its
-// deviations from it; with equal parts the row's are
+// A norm of fewer rows than SMs (GroupNorm: 64 rows of 40,960 places) goes through each row three times in one CTA, and
+// most SMs idle; of rows that no CTA's registers hold, however many there are, memory is read three times. Here a row
+// is s parts of n places, each of which gives its mean m_p and the squares q_p of its deviations from it; with equal
+// parts the row's are
 //   m = (m_1 + ... + m_s) / s,     q = sum of q_p + n (m_p - m)^2                                (Chan, Golub, LeVeque)
 // No large numbers are subtracted, however far the row is from 0. The first kernel reads the input once, a part in
 // registers, and stores two numbers a part; whoever normalizes reads the input again, from the L2, and the numbers.
@@ -57,8 +58,9 @@ struct TileCut {
 
 /// CTAs that share an SM where a row is whole, and where it is parts.
 constexpr double wholeCtas = 1, partCtas = 4;
-/// Elements of a row that one CTA holds in registers; else it reads them for each pass.
-constexpr double heldPlaces = 32768;
+/// Elements of a row, and of a part of it, that one CTA holds in registers; else it reads them for each pass: mean,
+/// deviations and, of a whole row, the result.
+constexpr double heldPlaces = 32768, heldPartPlaces = 16384;
 constexpr int64_t leastPlaces = 1024;
 
 } // namespace
@@ -140,34 +142,52 @@ static Value findStored(Value value) {
   return isStored(value) ? value : Value();
 }
 
-/// Seconds of reading `count` rows, each in steps of one CTA.
-static double secondsOf(double count, double bytes, double ctasPerSm, const Device &device) {
+/// The elements that registers have for so many.
+static double heldFor(double places) { return double(llvm::PowerOf2Ceil(uint64_t(places))); }
+
+/// Seconds of reading `count` rows, each in steps of one CTA, which has room for `held` bytes of it.
+static double secondsOf(double count, double bytes, double held, double ctasPerSm, const Device &device) {
   // CTAs that share an SM come one by one, others in waves.
   double waves = count / (ctasPerSm * device.sms);
   waves = ctasPerSm > 1 ? std::max(waves, 1.0) : std::ceil(waves);
-  double steps = std::ceil(bytes * ctasPerSm / device.alone.rowStepBytes);
+  double steps = std::ceil(held * ctasPerSm / device.alone.rowStepBytes);
   return std::max(writeSeconds(count * bytes, device), waves * steps * device.alone.rowStep);
 }
 
+/// Seconds that the kernel of the parts takes, and what their number costs the kernel that merges them.
+static double secondsOfParts(const Rows &rows, int64_t parts, const Device &device) {
+  double count = rows.rows * double(parts), places = rows.places / double(parts);
+  bool isHeld = heldFor(places) <= heldPartPlaces;
+  double merge = parts > mostStatistics ? device.mergeSeconds : 0;
+  double held = (isHeld ? heldFor(places) : places) * rows.bytes;
+  return (isHeld ? 1 : 2) * secondsOf(count, places * rows.bytes, held, partCtas, device) + merge;
+}
+
 static std::optional<MomentsCut> chooseCut(Moments moments, const Rows &rows, const Device &device) {
-  if (rows.rows > device.sms)
+  bool isRead = heldFor(rows.places) <= heldPlaces; // Once, and normalized from registers.
+  if (isRead && rows.rows > device.sms)
     return std::nullopt;
   double bytes = rows.places * rows.bytes, total = rows.rows * bytes;
-  double passes = rows.places > heldPlaces ? 3 : 1;
   MomentsCut best;
-  best.whole = passes * secondsOf(rows.rows, bytes, wholeCtas, device) + writeSeconds(total, device);
-  // Beside the first kernel's: the second one reads what is in the L2, and is one more kernel.
+  best.whole = (isRead ? 1 : 3) * secondsOf(rows.rows, bytes, bytes, wholeCtas, device) + writeSeconds(total, device);
+  // Beside the first kernel's: the second one reads what is in the L2, or not, and is one more kernel.
   MemoryLevel level = levelBetweenKernels(2 * total, device);
   double second = moveSeconds(total, level, device) + writeSeconds(total, device) + device.kernelSeconds();
   best.split = best.whole - device.tailSeconds; // Estimates are no better.
   tg::Dims dims = tg::getDims(moments.input.getType());
   for (int64_t axis : moments.sum.getAxes()) {
     int64_t extent = *tg::getConstant(dims[axis]);
-    for (int64_t parts = 2; parts <= std::min(extent, mostStatistics); ++parts) {
+    for (int64_t parts = 2; parts <= std::min(extent, mostStatisticTerms); ++parts) {
       if (rows.rows * double(parts) > mostTermsOfAll)
         break;
-      double seconds = secondsOf(rows.rows * double(parts), bytes / double(parts), partCtas, device) + second;
-      if (extent % parts == 0 && rows.places / double(parts) >= leastPlaces && seconds < best.split)
+      if (parts > mostStatistics && best.parts > 1 && heldFor(rows.places / double(best.parts)) <= heldPartPlaces)
+        break; // More would be more terms for the reader alone.
+      if (extent % parts != 0 || rows.places / double(parts) < leastPlaces)
+        continue;
+      double seconds = secondsOfParts(rows, parts, device) + second;
+      // Of equal ones the smallest parts where rows are many: a kernel of its own merges them.
+      bool isEqual = seconds == best.split && rows.rows > device.sms && parts <= mostStatistics;
+      if (seconds < best.split || isEqual)
         best.axis = axis, best.parts = parts, best.split = seconds;
     }
     if (best.parts > 1)
@@ -209,7 +229,7 @@ static std::optional<TileCut> findTileCut(Moments moments, const Rows &rows, Val
   for (int64_t places = mostTile; places >= leastTile; places /= 2) { // Fewer parts, unless the GEMM is slower.
     double terms = rows.places / double(places);
     if (all % places != 0 || !canHaveParts(made->product, order, places) || terms > double(mostStatisticTerms) ||
-        rows.rows * terms > mostTilesTerms)
+        rows.rows * terms > mostTermsOfAll)
       continue;
     problem.onlyM = places;
     GemmChoice choice = chooseGemmTile(problem, device);

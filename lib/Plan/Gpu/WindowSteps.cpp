@@ -104,16 +104,18 @@ struct WindowReads {
   bool straddles; ///< Pieces of rows do lines.
 
   /// Of all taps, in which the image has `rows`.
-  WindowReads(const Sliding &sliding, const Rows &rows, const GemmProblem &problem, const GemmTile &tile)
-      : WindowReads(sliding, sliding.taps, rows.count * rows.places, problem, tile) {}
+  WindowReads(const Sliding &sliding, const Rows &rows, const GemmProblem &problem, const GemmTile &tile,
+              const Device &device)
+      : WindowReads(sliding, sliding.taps, rows.count * rows.places, problem, tile, device) {}
   /// Of one.
-  WindowReads(const Sliding &sliding, const GemmProblem &problem, const GemmTile &tile)
-      : WindowReads(sliding, 1, sliding.isLeft ? tile.m : tile.n, problem, tile) {}
+  WindowReads(const Sliding &sliding, const GemmProblem &problem, const GemmTile &tile, const Device &device)
+      : WindowReads(sliding, 1, sliding.isLeft ? tile.m : tile.n, problem, tile, device) {}
 
   int64_t all() const { return windows + others; }
 
 private:
-  WindowReads(const Sliding &sliding, int64_t taps, int64_t places, const GemmProblem &problem, const GemmTile &tile)
+  WindowReads(const Sliding &sliding, int64_t taps, int64_t places, const GemmProblem &problem, const GemmTile &tile,
+              const Device &device)
       : taps(taps) {
     int64_t bytes[] = {problem.rhsBytes, problem.lhsBytes}, alignments[] = {problem.rhsAlignment, problem.lhsAlignment};
     unsigned own = sliding.isLeft;
@@ -122,21 +124,21 @@ private:
     // Windows slide over what is contiguous along the depth (findSliding): of a few channels a line has several
     // elements.
     int64_t pitch = problem.k * bytes[own];
-    windowLines = pitch < lineBytes ? double(places * pitch) : linesOf(places, tile.k * bytes[own], alignments[own]);
+    windowLines =
+        pitch < lineBytes ? double(places * pitch) : linesOf(places, tile.k * bytes[own], alignments[own], device);
     bool isAlongK = sliding.isLeft ? problem.rhsAlongK : problem.lhsAlongK;
     int64_t otherPiece = (isAlongK ? tile.k : rows) * bytes[1 - own];
-    otherLines = double(taps) * linesOf(isAlongK ? rows : tile.k, otherPiece, alignments[1 - own]);
+    otherLines = double(taps) * linesOf(isAlongK ? rows : tile.k, otherPiece, alignments[1 - own], device);
     straddles = alignments[1 - own] < std::min(otherPiece, lineBytes) ||
                 (pitch >= lineBytes && alignments[own] < std::min(tile.k * bytes[own], lineBytes));
   }
 
   static constexpr int64_t lineBytes = 128;
   /// Bytes of the lines of so many pieces, which begin at multiples of `alignment`: one that straddles two lines takes
-  /// the L2 longer than both (488 channels 1.8 times as long as 512, H100).
-  static double linesOf(int64_t pieces, int64_t bytes, int64_t alignment) {
-    constexpr double straddlingPart = 1.4;
+  /// the L2 longer than both.
+  static double linesOf(int64_t pieces, int64_t bytes, int64_t alignment, const Device &device) {
     double straddling = double(std::max<int64_t>(std::min(bytes, lineBytes) - alignment, 0)) / double(lineBytes);
-    return double(pieces * std::max(bytes, lineBytes)) * (1 + straddlingPart * straddling);
+    return double(pieces * std::max(bytes, lineBytes)) * (1 + device.windows.straddling * straddling);
   }
 };
 
@@ -184,7 +186,7 @@ static std::optional<WindowPairs> findPairs(const Sliding &sliding, const Window
 /// within 24 % (docs/notes/window-pairs.md); more stages than three made no difference.
 static double estimateSteps(const WindowReads &reads, const WindowPairs &pairs, const GemmProblem &problem,
                             const GemmTile &tile, double storeFactor, const Device &device) {
-  constexpr double besidePart = 0.1, lanes = 32, quarters = 4;
+  constexpr double lanes = 32, quarters = 4;
   double active = std::min<double>(double(pairs.tiles), device.sms);
   double rate = std::min(device.panelBytesPerClock * device.waveMerge / active, double(device.sharedBytesPerClock));
   double matrix =
@@ -192,7 +194,7 @@ static double estimateSteps(const WindowReads &reads, const WindowPairs &pairs, 
   double fetch = (reads.windowLines * pairs.windowPart + reads.otherLines * pairs.otherPart) / rate;
   double shared = double(reads.taps) * sharedReads(problem, tile) / device.sharedBytesPerClock;
   double most = std::max({matrix, fetch, shared});
-  double step = most + besidePart * (matrix + fetch + shared - most) + device.windows.step;
+  double step = most + device.windows.beside * (matrix + fetch + shared - most) + device.windows.step;
   double steps = double(llvm::divideCeil(problem.k, tile.k) * problem.taps) / double(reads.taps);
   double stores = double(tile.m * tile.n) * device.tiles.store / (lanes * quarters) * storeFactor;
   double perSm = double(llvm::divideCeil(pairs.tiles, int64_t(device.sms)));
@@ -249,20 +251,21 @@ static bool hasOddRows(const KernelToSchedule &kernel) {
 /// 8 elements takes 111 us, of 16 103; of what the L2 does not hold it writes parts of sectors back, and reads them
 /// again: 23 x 512 x 98 x 98 775 us, 446 (H100). Pieces of odd rows have a price of their own.
 static double getPartialSectors(const GemmProblem &problem, ArrayRef<int64_t> nTile, bool isOdd, const Device &device) {
-  constexpr double sectorBytes = 32, ways = 2, waysBack = 5;
+  constexpr double sectorBytes = 32;
   double piece = double(nTile.back() * problem.resultBytes);
   double bytes = double(problem.batch) * double(problem.m) * double(problem.n) * double(problem.resultBytes);
   bool isHeld = bytes <= double(device.l2Bytes);
   if (piece >= sectorBytes || (isOdd && isHeld))
     return 0;
-  return (isHeld ? ways : waysBack) * bytes * (sectorBytes / piece - 1) / device.memoryBandwidth;
+  return (isHeld ? device.windows.heldParts : device.windows.evictedParts) * bytes * (sectorBytes / piece - 1) /
+         device.memoryBandwidth;
 }
 
 /// How many times as long as others stores of odd rows take, in pieces of a tile's columns (fitted with estimateSteps).
-static double getStoreFactor(const GemmProblem &problem, ArrayRef<int64_t> nTile, bool isOdd) {
-  constexpr double wide = 2, narrow = 3.75;
+static double getStoreFactor(const GemmProblem &problem, ArrayRef<int64_t> nTile, bool isOdd, const Device &device) {
   constexpr int64_t pieceBytes = 64;
-  return !isOdd ? 1 : nTile.back() * problem.resultBytes < pieceBytes ? narrow : wide;
+  const WindowClocks &windows = device.windows;
+  return !isOdd ? 1 : nTile.back() * problem.resultBytes < pieceBytes ? windows.narrowOddStores : windows.oddStores;
 }
 
 namespace {
@@ -335,9 +338,9 @@ void WindowSearch::consider(const Sliding &sliding, const GemmTile &whole, const
   (isLeft ? tile.m : tile.n) = llvm::product_of(sideTile);
   WindowStep step{std::nullopt, isLeft, SmallVector<int64_t>(sideTile), {tile, cost}};
   if (Rows image = countRows(sliding, isLeft ? dims.m : dims.n, sideTile); image.count)
-    fill(sliding, WindowReads(sliding, image, problem, tile), sliding.tap, step, room);
+    fill(sliding, WindowReads(sliding, image, problem, tile, device), sliding.tap, step, room);
   if (hasPricedPlaces(sliding, problem, tile))
-    fill(sliding, WindowReads(sliding, problem, tile), std::nullopt, step, room);
+    fill(sliding, WindowReads(sliding, problem, tile, device), std::nullopt, step, room);
 }
 
 void WindowSearch::fill(const Sliding &sliding, const WindowReads &reads, std::optional<unsigned> tap, WindowStep step,
@@ -351,7 +354,6 @@ void WindowSearch::fill(const Sliding &sliding, const WindowReads &reads, std::o
 void WindowSearch::offer(const Sliding &sliding, const WindowReads &reads, WindowStep step) {
   // Pairs wait for each other. Of whole lines ten took 0.96 to 1.36 times as long as CTAs alone, of others six 0.72 to
   // 0.98 times (docs/notes/window-pairs.md).
-  constexpr double pairedFactor = 1.05;
   GemmTile &tile = step.choice.tile;
   GemmCost &cost = step.choice.cost;
   bool isLeft = sliding.isLeft;
@@ -359,12 +361,12 @@ void WindowSearch::offer(const Sliding &sliding, const WindowReads &reads, Windo
                                       : splitTile(problem.mExtents, tile.m, problem.leastInnerM);
   ArrayRef<int64_t> mTile = isLeft ? step.sideTile : other, nTile = isLeft ? other : step.sideTile;
   WindowPairs alone{1, 1, problem.batch * countTiles(problem.mExtents, mTile) * countTiles(problem.nExtents, nTile)};
-  double storeFactor = getStoreFactor(problem, nTile, isOdd);
+  double storeFactor = getStoreFactor(problem, nTile, isOdd, device);
   double seconds = estimateSteps(reads, alone, problem, tile, storeFactor, device);
   cost.tiles = alone.tiles;
   cost.ctasPerSm = 1;
   if (std::optional<WindowPairs> pairs = findPairs(sliding, reads, problem, mTile, nTile); pairs && reads.straddles) {
-    double paired = pairedFactor * estimateSteps(reads, *pairs, problem, tile, storeFactor, device);
+    double paired = device.windows.paired * estimateSteps(reads, *pairs, problem, tile, storeFactor, device);
     if (paired < seconds)
       seconds = paired, cost.tiles = pairs->tiles, tile.multicast = 2;
   }
@@ -391,8 +393,8 @@ std::optional<WindowStep> chooseWindowStep(const KernelToSchedule &kernel, const
   double least = best.cost.seconds - (problem.m < instructionRows ? unknownSeconds : 0);
   if (best.tile.engine == tg::Engine::Wgmma && best.tile.split == 1)
     least = estimateSteps(
-        WindowReads(slidings.front(), problem, best.tile), {1, 1, best.cost.tiles}, problem, best.tile,
-        getStoreFactor(problem, splitTile(problem.nExtents, best.tile.n, problem.leastInnerN), isOdd), device);
+        WindowReads(slidings.front(), problem, best.tile, device), {1, 1, best.cost.tiles}, problem, best.tile,
+        getStoreFactor(problem, splitTile(problem.nExtents, best.tile.n, problem.leastInnerN), isOdd, device), device);
   WindowSearch search(dims, problem, device, isOdd, least);
   forEachTile(problem, device, [&](const GemmTile &tile) {
     if (tile.stages != 2 || !mayShare(problem, tile))
@@ -422,17 +424,17 @@ std::optional<double> estimateWindowStep(const KernelToSchedule &kernel, const P
     if (tile.multicast > 1)
       pairs = findPairs(sliding, reads, problem, mTile, nTile);
     return estimateSteps(reads, pairs.value_or(alone), problem, tile,
-                         getStoreFactor(problem, nTile, hasOddRows(kernel)), device);
+                         getStoreFactor(problem, nTile, hasOddRows(kernel), device), device);
   };
   for (const Sliding &sliding : slidings) {
     if (schedule.getStream()[llvm::find(dims.k, sliding.tap) - dims.k.begin()] != sliding.taps)
       continue;
     if (Rows image = countRows(sliding, sliding.isLeft ? dims.m : dims.n, sliding.isLeft ? mTile : nTile); image.count)
-      return estimate(sliding, WindowReads(sliding, image, problem, tile));
+      return estimate(sliding, WindowReads(sliding, image, problem, tile, device));
   }
   if (!hasPricedPlaces(slidings.front(), problem, tile))
     return std::nullopt;
-  return estimate(slidings.front(), WindowReads(slidings.front(), problem, tile));
+  return estimate(slidings.front(), WindowReads(slidings.front(), problem, tile, device));
 }
 
 } // namespace weft::plan

@@ -41,6 +41,25 @@ static bool isOrdered(Operation &op) {
   return isa<tg::FoldOp, tg::ScanOp, tg::TopKOp, tg::ArgReduceOp, tg::GatherOp, tg::ScatterOp>(op);
 }
 
+/// The kernel's only ordered op, a fold whose results are stored in another order (two GEMMs as one, whose rows are an
+/// image's places): the order behind it is free. Null if it is none.
+static tg::FoldOp findTransposedFold(Block &body) {
+  tg::FoldOp fold;
+  llvm::SmallPtrSet<Operation *, 8> behind;
+  for (Operation &op : body) {
+    if (isOrdered(op) && (fold || !isa<tg::FoldOp>(op)))
+      return {};
+    if (auto found = dyn_cast<tg::FoldOp>(op))
+      fold = found;
+    if (&op == fold.getOperation() ||
+        llvm::any_of(op.getOperands(), [&](Value each) { return behind.contains(each.getDefiningOp()); }))
+      behind.insert(&op);
+  }
+  bool isTransposed =
+      llvm::any_of(body.getOps<tg::TransposeOp>(), [&](tg::TransposeOp op) { return behind.contains(op); });
+  return isTransposed ? fold : tg::FoldOp();
+}
+
 Layouts::Layouts(func::FuncOp main, const Device *device, bool isCpu) : device(device), isCpu(isCpu) {
   for (tg::KernelOp kernel : main.getOps<tg::KernelOp>())
     add(kernel);
@@ -127,10 +146,16 @@ void Layouts::addAccess(unsigned kernel, Value value, ArrayRef<AffineExpr> coord
 void Layouts::add(Operation *owner) {
   auto op = cast<tg::KernelOp>(owner);
   Block &body = op.getBody().front();
+  bool isFollowed = true; // Or behind a fold alone.
   if (llvm::any_of(body, isOrdered)) {
-    fixed.insert(op.getResults().begin(), op.getResults().end());
-    body.walk([&](Operation *inner) { fixed.insert(inner->getOperands().begin(), inner->getOperands().end()); });
-    return;
+    tg::FoldOp fold = findTransposedFold(body);
+    Operation *whole = fold ? fold.getOperation() : op.getOperation();
+    whole->walk([&](Operation *inner) { fixed.insert(inner->getOperands().begin(), inner->getOperands().end()); });
+    if (!fold) {
+      fixed.insert(op.getResults().begin(), op.getResults().end());
+      return;
+    }
+    isFollowed = false;
   }
   unsigned number = kernels.size();
   kernels.emplace_back();
@@ -161,7 +186,8 @@ void Layouts::add(Operation *owner) {
   SmallVector<KernelRequest> requests(kernel.access.requests);
   for (const KernelRequest &request : requests) {
     Operation *definition = request.value.getDefiningOp();
-    if (!definition || !body.findAncestorOpInBlock(*definition))
+    bool isOutside = !definition || !body.findAncestorOpInBlock(*definition);
+    if (isOutside && (isFollowed || !fixed.contains(request.value)))
       addAccess(number, request.value, request.coordinates);
   }
 }
@@ -457,21 +483,14 @@ SmallVector<SummedOperand> findSummed(Value tensor, unsigned inner, Operation *k
   return found;
 }
 
-/// Whether all else that the product of an operand reads has rows of whole vectors: it is read as if it had zeros
-/// behind, where the sum is longer.
-bool Layouts::hasAlignedOthers(const TensorAccess &access) const {
-  return llvm::all_of(kernels[access.kernel].accesses, [&](unsigned number) {
-    const TensorAccess &other = accesses[number];
-    return !other.isOperand || other.tensor == access.tensor ||
-           getVectorBytes(other, tensors[other.tensor].inner) == vectorBytes;
-  });
-}
-
-/// The copy for those kernels whose products slide along what is contiguous in the tensor, and in the copy contract
-/// over it: then they bring it to shared memory by asynchronous copies instead of element by element through registers.
+/// The copy for those kernels whose products slide along what is contiguous in the tensor, and in the copy sum along
+/// it: then they bring it to shared memory by asynchronous copies instead of element by element through registers.
 LayoutCopy Layouts::makeCopy(const Tensor &tensor, unsigned inner, int64_t padding, const Device &device) const {
   constexpr int64_t leastAsyncBytes = 4, instructionBytes = 32;
-  LayoutCopy copy{tensor.value, inner, padding, {}};
+  LayoutCopy copy;
+  copy.value = tensor.value;
+  copy.inner = inner;
+  copy.padding = padding;
   llvm::MapVector<unsigned, std::pair<double, double>> costs; // By kernel: now, and of the copy.
   llvm::DenseSet<unsigned> others;                            // Kernels that read it in another way, too.
   for (unsigned number : tensor.accesses) {
@@ -483,14 +502,17 @@ LayoutCopy Layouts::makeCopy(const Tensor &tensor, unsigned inner, int64_t paddi
     };
     if (isWritten(access) || !access.isOperand || !hasOwnSide(access) || getContiguousDim(access, tensor.inner) ||
         !depth || !isLong(*depth) ||
-        (padding ? !device.hasWgmma() || !hasAlignedOthers(access) ||
-                       findSummed(tensor.value, inner, kernels[access.kernel].op).empty()
+        (padding ? !device.hasWgmma() || !findOthersToCopy(access, inner)
                  : getVectorBytes(access, inner) < leastAsyncBytes)) {
       others.insert(access.kernel);
       continue;
     }
     costs[access.kernel].first += chooseGemmTile(describeProduct(access, tensor.inner, 0), device).cost.seconds;
     costs[access.kernel].second += chooseGemmTile(describeProduct(access, inner, padding), device).cost.seconds;
+    for (Value other : padding ? *findOthersToCopy(access, inner) : SmallVector<Value>()) {
+      copy.others.insert(other);
+      costs[access.kernel].second += device.kernelSeconds(); // Their bytes are few.
+    }
   }
   for (auto &[kernel, cost] : costs) {
     if (others.contains(kernel) || cost.second >= cost.first)
@@ -530,7 +552,7 @@ SmallVector<LayoutCopy> Layouts::chooseCopies(const Device &device) const {
     // Products that gather element by element take 0.5 to 0.6 of what they should (61 and 33 channels: 12 and 600 us,
     // not 25 and 987, H100).
     constexpr double paddedGain = 0.6;
-    LayoutCopy best;
+    LayoutCopy best = makeWindowCopy(tensor, device);
     for (unsigned d = 0; d < type.getRank(); ++d) {
       for (bool isPadded : {false, true}) {
         int64_t zeros = isPadded ? paddingTo(tensor, d, vectorBytes) : 0;
@@ -547,7 +569,9 @@ SmallVector<LayoutCopy> Layouts::chooseCopies(const Device &device) const {
           best = std::move(copy);
       }
     }
-    if (!best.readers.empty())
+    if (best.isOfWindows)
+      chosen.push_back(std::move(best));
+    else if (!best.readers.empty())
       chosen.push_back(alignToLines(std::move(best), tensor, device));
   }
   return chosen;

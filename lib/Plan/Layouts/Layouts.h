@@ -38,7 +38,7 @@ struct TensorAccess {
   bool isOperand = false;                          ///< Of a contraction.
 };
 
-/// A copy of a tensor in another order, for products whose windows slide along what is contiguous in the tensor.
+/// A copy of a tensor in another order, for windows that slide along what is contiguous in the tensor.
 struct LayoutCopy {
   mlir::Value value;
   unsigned inner = 0; ///< Of the copy.
@@ -46,7 +46,9 @@ struct LayoutCopy {
   /// readers multiply it by are read as if they had as many.
   int64_t padding = 0;
   llvm::SmallVector<mlir::Operation *> readers;
-  double before = 0, after = 0; ///< Seconds of the readers, and with the copy.
+  double before = 0, after = 0;       ///< Seconds of the readers, and with the copy.
+  llvm::DenseSet<mlir::Value> others; ///< What the readers multiply it by and is copied behind zeros, too.
+  bool isOfWindows = false;           ///< The readers sum over windows of each channel alone.
 };
 
 /// A GEMM that contracts over rows which are copied behind zeros first (PadRows.cpp).
@@ -77,6 +79,13 @@ struct SummedOperand {
 };
 /// All reads of a tensor by a kernel; none if there is another.
 llvm::SmallVector<SummedOperand> findSummed(mlir::Value tensor, unsigned inner, mlir::Operation *kernel);
+
+/// An operand in a kernel: a value from outside, or that in another order.
+struct OutsideOperand {
+  mlir::Value value;                ///< Null: neither.
+  llvm::SmallVector<int64_t> order; ///< By dimension of the operand, that of the value.
+};
+OutsideOperand findOutside(mlir::Value operand, mlir::Operation *kernel);
 
 class Layouts {
 public:
@@ -126,9 +135,12 @@ private:
   const TensorAccess *findOperand(const Kernel &kernel, mlir::Value operand) const;
   std::optional<RowPadding> makePadding(const Kernel &kernel, tg::ContractOp contract, const Device &device,
                                         const llvm::DenseSet<mlir::Value> &padded) const;
-  bool hasAlignedOthers(const TensorAccess &access) const;
+  std::optional<llvm::SmallVector<mlir::Value>> findOthersToCopy(const TensorAccess &access, unsigned inner) const;
   GemmProblem describeProduct(const TensorAccess &access, unsigned inner, int64_t padding) const;
   LayoutCopy alignToLines(LayoutCopy copy, const Tensor &tensor, const Device &device) const;
+  bool slides(const TensorAccess &access) const;
+  std::optional<unsigned> findWindowInner(const TensorAccess &access) const;
+  LayoutCopy makeWindowCopy(const Tensor &tensor, const Device &device) const;
   LayoutCopy makeCopy(const Tensor &tensor, unsigned inner, int64_t padding, const Device &device) const;
 
   const Device *device; ///< Null: not a GPU's.

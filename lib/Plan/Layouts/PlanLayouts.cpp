@@ -127,6 +127,17 @@ static void reorderResult(OpResult result, ArrayRef<int64_t> order) {
   readThrough(result, result, order);
 }
 
+/// An operand from a kernel that copies it with zeros behind what it has along `dim`, which is innermost there.
+static Value readCopyWithZeros(OpBuilder &builder, const OutsideOperand &operand, unsigned dim, int64_t zeros,
+                               Operation *kernel) {
+  Location loc = operand.value.getLoc();
+  OpBuilder outside(kernel);
+  SmallVector<int64_t> order = makeOrder(operand.order.size(), unsigned(operand.order[dim]));
+  Value stored = makeCopyKernel(outside, kernel->getLoc(), operand.value, order, zeros);
+  Value seen = tg::TransposeOp::create(builder, loc, stored, invert(order));
+  return llvm::is_sorted(operand.order) ? seen : tg::TransposeOp::create(builder, loc, seen, operand.order).getResult();
+}
+
 /// The kernel's GEMMs sum as far as the copy goes.
 static void readPadded(const LayoutCopy &copy, Value stored, ArrayRef<int64_t> order, Operation *kernel) {
   OpBuilder builder = OpBuilder::atBlockBegin(&cast<tg::KernelOp>(kernel).getBody().front());
@@ -143,7 +154,11 @@ static void readPadded(const LayoutCopy &copy, Value stored, ArrayRef<int64_t> o
     for (tg::PadOp pad : llvm::reverse(pads))
       own =
           tg::PadOp::create(builder, pad.getLoc(), own, pad.getValue(), pad.getLow(), pad.getHigh(), pad.getInterior());
-    other = addZeros(builder, contract.getLoc(), contract->getOperand(1 - summed.number), summed.other, copy.padding);
+    other = contract->getOperand(1 - summed.number);
+    if (OutsideOperand outside = findOutside(other, kernel); copy.others.contains(outside.value))
+      other = readCopyWithZeros(builder, outside, summed.other, copy.padding, kernel);
+    else
+      other = addZeros(builder, contract.getLoc(), other, summed.other, copy.padding);
     Value longer = tg::ContractOp::create(builder, contract.getLoc(), contract.getType(), operands[0], operands[1],
                                           contract.getMaps());
     contract.replaceAllUsesWith(longer);
@@ -220,9 +235,10 @@ private:
   void copy(const Device &device) {
     Layouts layouts(getOperation(), &device);
     for (const LayoutCopy &copy : layouts.chooseCopies(device)) {
-      remarkOf(copy.readers.front()->getLoc()) << remark::add(
-          "{0} is copied with axis {1} innermost, over which GEMMs contract{2}", copy.value.getType(), copy.inner,
-          copy.padding ? llvm::formatv(", and {0} of zeros", copy.padding).str() : std::string());
+      remarkOf(copy.readers.front()->getLoc())
+          << remark::add("{0} is copied with axis {1} innermost, {2}{3}", copy.value.getType(), copy.inner,
+                         copy.isOfWindows ? "as results of windows over each channel are" : "over which GEMMs contract",
+                         copy.padding ? llvm::formatv(", and {0} of zeros", copy.padding).str() : std::string());
       ++numCopied;
       applyCopy(copy);
     }

@@ -85,7 +85,39 @@ func.func @castFirst(%x: tensor<2x256x128x64xf16>) -> tensor<2x32x8x128x64xf32> 
 }
 
 // -----
-// Rows for all SMs; short rows, a read of which is little; another divisor; order that must be kept; a row that a
+// Rows that no CTA holds, however many: each would be read three times.
+// CHECK-LABEL: func.func @many
+// CHECK: tg.reshape %arg0 : tensor<224x168507xbf16> to tensor<224x27x6241xbf16>
+// WHY: us whole, {{.*}} us in 27 parts of axis 1
+func.func @many(%y: tensor<224x168507xbf16>) -> tensor<224x1xf32> {
+  %n = tg.constant dense<168507.0> : tensor<f32>
+  %x = tg.cast %y : tensor<224x168507xbf16> to tensor<224x168507xf32>
+  %2 = tg.reduce add %x axes = [1] keep_dims : tensor<224x168507xf32>
+  %3 = tg.div %2, %n : tensor<224x1xf32>, tensor<f32>
+  %4 = tg.sub %x, %3 : tensor<224x168507xf32>, tensor<224x1xf32>
+  %5 = tg.mul %4, %4 : tensor<224x168507xf32>, tensor<224x168507xf32>
+  %6 = tg.reduce add %5 axes = [1] keep_dims : tensor<224x168507xf32>
+  return %6 : tensor<224x1xf32>
+}
+
+// -----
+// Parts that a CTA holds, though they are more than a warp's lanes: 42 of 9,409 places.
+// CHECK-LABEL: func.func @parts
+// CHECK: tg.reshape %arg0 : tensor<176x42x97x97xbf16> to tensor<176x42x1x97x97xbf16>
+// WHY: us whole, {{.*}} us in 42 parts of axis 1
+func.func @parts(%y: tensor<176x42x97x97xbf16>) -> tensor<176x1x1x1xf32> {
+  %n = tg.constant dense<395178.0> : tensor<f32>
+  %x = tg.cast %y : tensor<176x42x97x97xbf16> to tensor<176x42x97x97xf32>
+  %2 = tg.reduce add %x axes = [1, 2, 3] keep_dims : tensor<176x42x97x97xf32>
+  %3 = tg.div %2, %n : tensor<176x1x1x1xf32>, tensor<f32>
+  %4 = tg.sub %x, %3 : tensor<176x42x97x97xf32>, tensor<176x1x1x1xf32>
+  %5 = tg.mul %4, %4 : tensor<176x42x97x97xf32>, tensor<176x42x97x97xf32>
+  %6 = tg.reduce add %5 axes = [1, 2, 3] keep_dims : tensor<176x42x97x97xf32>
+  return %6 : tensor<176x1x1x1xf32>
+}
+
+// -----
+// Rows for all SMs, which CTAs hold; short rows, a read of which is little; another divisor; order that must be kept; a row that a
 // kernel computes on its way.
 // CHECK-LABEL: func.func @rows
 // CHECK-NOT: tg.reshape
@@ -98,13 +130,13 @@ func.func @castFirst(%x: tensor<2x256x128x64xf16>) -> tensor<2x32x8x128x64xf32> 
 // CHECK-LABEL: func.func @computed
 // CHECK-NOT: tg.reshape
 // WHY-NOT: moments
-func.func @rows(%x: tensor<512x40960xf32>) -> tensor<512x1xf32> {
-  %n = tg.constant dense<40960.0> : tensor<f32>
-  %2 = tg.reduce add %x axes = [1] keep_dims : tensor<512x40960xf32>
+func.func @rows(%x: tensor<512x32768xf32>) -> tensor<512x1xf32> {
+  %n = tg.constant dense<32768.0> : tensor<f32>
+  %2 = tg.reduce add %x axes = [1] keep_dims : tensor<512x32768xf32>
   %3 = tg.div %2, %n : tensor<512x1xf32>, tensor<f32>
-  %4 = tg.sub %x, %3 : tensor<512x40960xf32>, tensor<512x1xf32>
-  %5 = tg.mul %4, %4 : tensor<512x40960xf32>, tensor<512x40960xf32>
-  %6 = tg.reduce add %5 axes = [1] keep_dims : tensor<512x40960xf32>
+  %4 = tg.sub %x, %3 : tensor<512x32768xf32>, tensor<512x1xf32>
+  %5 = tg.mul %4, %4 : tensor<512x32768xf32>, tensor<512x32768xf32>
+  %6 = tg.reduce add %5 axes = [1] keep_dims : tensor<512x32768xf32>
   return %6 : tensor<512x1xf32>
 }
 func.func @short(%x: tensor<16x8192xf32>) -> tensor<16x1xf32> {
