@@ -332,7 +332,8 @@ def TkPipeline : Pass<"weft-tk-pipeline", "::mlir::ModuleOp"> {
     `tg.schedule`, engine simt), one behind the other: so many steps' loads are under way together. Exact.
 
     Where threads store operands of dots that they compute or choose (keys of a cache with a new one behind them), the loads of a later iteration begin first of
-    all in an iteration, as many iterations ahead as 64 registers of a thread last, and the loop carries their tiles. Past the end they read nothing. Exact.
+    all in an iteration, as many iterations ahead as 64 registers of a thread last (32 where the number of steps is not known), and the loop carries their
+    tiles. Past the end they read nothing. Exact.
 
     Where nothing in such a loop writes and it has no dots, its loads stand ahead of its first reduction if they do not need it: a decoder's values are under
     way while its keys become scores. Exact.

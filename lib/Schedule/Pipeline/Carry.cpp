@@ -257,6 +257,9 @@ static int64_t countCarried(scf::ForOp loop, int64_t threads) {
 
 int64_t schedule::carryOperands(scf::ForOp &loop, int64_t threads, int64_t mostWords) {
   constexpr int64_t mostHeld = 128; // With sums.
+  std::optional<APInt> trips = loop.getStaticTripCount();
+  if (!trips) // Places and masks take registers, too.
+    mostWords /= 2;
   mostWords = std::min(mostWords, mostHeld - countCarried(loop, threads));
   Carrier carrier(loop, threads, mostWords);
   for (auto load : loop.getBody()->getOps<tk::LoadOp>())
@@ -264,7 +267,6 @@ int64_t schedule::carryOperands(scf::ForOp &loop, int64_t threads, int64_t mostW
       carrier.add(load);
   if (carrier.size() == 0)
     return 0;
-  std::optional<APInt> trips = loop.getStaticTripCount();
   int64_t all = trips ? int64_t(trips->getLimitedValue(INT64_MAX)) : INT64_MAX;
   int64_t distance = std::min(std::max<int64_t>(mostWords / std::max<int64_t>(carrier.getWords(), 1), 1), all);
   auto loadAt = [&](OpBuilder &builder, Value from, int64_t steps) {
