@@ -66,6 +66,8 @@ llvm::Error Compilation::checkPtx(Program &program, Assembly &assembly, std::vec
   SmallVector<ModuleOp> kernels = emit::getKernels(*program.module);
   if (llvm::Error error = fillSms(kernels, assembly, *program.gpu))
     return error;
+  if (llvm::Error error = leaveRegisters(kernels, assembly, *program.gpu))
+    return error;
   unsigned most = 0, spilling = 0;
   for (auto [kernel, entry] : llvm::zip_equal(kernels, assembly.entries)) {
     registers.push_back(entry.registers);

@@ -102,6 +102,51 @@ llvm::Error Compilation::fillSms(ArrayRef<ModuleOp> kernels, Assembly &assembly,
   return llvm::Error::success();
 }
 
+//===--- Registers that stay free ---===//
+
+static constexpr llvm::StringLiteral dealing = "setmaxnreg.";
+
+/// The code without the instructions that deal registers out anew.
+static std::string keepShares(llvm::StringRef text) {
+  std::string kept;
+  for (llvm::StringRef line : llvm::split(text, '\n'))
+    if (!line.contains(dealing))
+      kept += (line + "\n").str();
+  kept.pop_back(); // Behind the last line there was none.
+  return kept;
+}
+
+/// CTAs that deal registers out anew take all of an SM's, whatever they need. Those of one wave keep an even share
+/// where a part of it is enough: the next kernel's CTAs find room beside them.
+llvm::Error Compilation::leaveRegisters(ArrayRef<ModuleOp> kernels, Assembly &assembly, const Device &device) {
+  std::vector<std::string> texts;
+  std::vector<std::pair<size_t, unsigned>> shares; // Of a thread of kernel i.
+  for (auto [i, kernel] : llvm::enumerate(kernels)) {
+    if (!llvm::StringRef(assembly.modules[i]).contains(dealing))
+      continue;
+    auto read = emit::readGpuKernel(kernel);
+    if (!read)
+      return read.takeError();
+    auto grid = dyn_cast<AffineConstantExpr>(read->grid.getResult(0));
+    if (read->grid.getNumResults() != 1 || !grid || grid.getValue() > int64_t(device.sms))
+      continue;
+    shares.emplace_back(i, device.registersPerSm / read->threads);
+    texts.push_back(keepShares(assembly.modules[i]));
+  }
+  if (texts.empty())
+    return llvm::Error::success();
+  auto entries = emit::assemblePtx(assembly.ptxas, texts, device.architecture, *context);
+  if (!entries)
+    return entries.takeError();
+  for (auto [share, text, entry] : llvm::zip_equal(shares, texts, *entries)) {
+    if (spills(entry) || !entry.losses.empty() || 4 * llvm::alignTo(entry.registers, registerUnit) > 3 * share.second)
+      continue;
+    assembly.modules[share.first] = std::move(text);
+    assembly.entries[share.first] = std::move(entry);
+  }
+  return llvm::Error::success();
+}
+
 //===--- Spills ---===//
 
 namespace {

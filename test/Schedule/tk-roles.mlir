@@ -143,3 +143,45 @@ module attributes {tk.target = "sm_90a", tg.schedule = #tg.schedule<tile = [64, 
     return
   }
 }
+
+// -----
+
+// Two results of a tile: the second one's blocks go on from the slot behind the first one's.
+#a = affine_map<(d0, d1)[s0] -> (d0, s0 * 64 + d1)>
+#b = affine_map<(d0, d1)[s0] -> (s0 * 64 + d0, d1)>
+#y = affine_map<(d0, d1) -> (d0, d1)>
+// CHECK-LABEL: func @two_results
+// CHECK: tk.store_box {{.*}}, %arg3 map #{{[a-z0-9]+}} through %[[OUT:[a-z0-9]+]] :
+// CHECK: tk.store_box {{.*}}, %arg4 map #{{[a-z0-9]+}} through %[[OUT]] {tk.passed = 1 : i64}
+module attributes {tk.target = "sm_90a", tg.schedule = #tg.schedule<tile = [64, 32], stream = [64], engine = wgmma, warps = 4, stages = 4, order = "row", persistent = false, split = 1>} {
+  func.func @two_results(%x: !tk.global<tensor<64x768xf16>>, %v: !tk.global<tensor<768x32xf16>>, %w: !tk.global<tensor<768x32xf16>>, %o: !tk.global<tensor<64x32xf16>>, %p: !tk.global<tensor<64x32xf16>>) attributes {tk.warps = 4 : i64} {
+    tk.for_tiles (%i) in affine_map<() -> (1)> {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c12 = arith.constant 12 : index
+      %zero = tk.constant 0.0 : f32 : !tk.tile<64x32xf32>
+      %sums:2 = scf.for %k = %c0 to %c12 step %c1 iter_args(%acc = %zero, %other = %zero) -> (!tk.tile<64x32xf32>, !tk.tile<64x32xf32>) {
+        %l = tk.load %x[%k] map #a : !tk.global<tensor<64x768xf16>> -> !tk.tile<64x64xf16>
+        %q = tk.load %v[%k] map #b : !tk.global<tensor<768x32xf16>> -> !tk.tile<64x32xf16>
+        %r = tk.load %w[%k] map #b : !tk.global<tensor<768x32xf16>> -> !tk.tile<64x32xf16>
+        %d = tk.dot %l, %q, %acc by wgmma : !tk.tile<64x64xf16>, !tk.tile<64x32xf16>, !tk.tile<64x32xf32>
+        %e = tk.dot %l, %r, %other by wgmma : !tk.tile<64x64xf16>, !tk.tile<64x32xf16>, !tk.tile<64x32xf32>
+        scf.yield %d, %e : !tk.tile<64x32xf32>, !tk.tile<64x32xf32>
+      }
+      %h = tk.map (%sums#0 : !tk.tile<64x32xf32>) -> !tk.tile<64x32xf16> {
+      ^bb0(%s: f32):
+        %t = arith.truncf %s : f32 to f16
+        tk.yield %t : f16
+      }
+      %g = tk.map (%sums#1 : !tk.tile<64x32xf32>) -> !tk.tile<64x32xf16> {
+      ^bb0(%s: f32):
+        %t = arith.truncf %s : f32 to f16
+        tk.yield %t : f16
+      }
+      tk.store %h, %o map #y : !tk.tile<64x32xf16>, !tk.global<tensor<64x32xf16>>
+      tk.store %g, %p map #y : !tk.tile<64x32xf16>, !tk.global<tensor<64x32xf16>>
+      tk.yield
+    }
+    return
+  }
+}

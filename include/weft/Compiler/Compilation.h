@@ -156,6 +156,7 @@ private:
   void keepKernels(mlir::ModuleOp program);
   bool settlePlan(Program &program);
   llvm::Error fillSms(llvm::ArrayRef<mlir::ModuleOp> kernels, Assembly &assembly, const Device &device);
+  llvm::Error leaveRegisters(llvm::ArrayRef<mlir::ModuleOp> kernels, Assembly &assembly, const Device &device);
   llvm::Error dealRegisters(Assembly &assembly, const Device &device);
   llvm::Error replanKernels(Program &program, Assembly &assembly);
   mlir::OwningOpRef<mlir::ModuleOp> lowerAgain(Program &program, llvm::StringRef kernel,

@@ -324,11 +324,16 @@ def TkPipeline : Pass<"weft-tk-pipeline", "::mlir::ModuleOp"> {
     the loop, the others in the loop behind the wait of their channel, whose barrier says that nobody reads their slot any more. So there is one barrier for
     each channel and iteration. Copies beyond the last iteration fetch nothing (their guard says so, they write zeros), and a wait after the loop ends them. Where
     all iterations have slots of their own, all copies stand before the loop, which commits empty groups. The count of groups
-    that may be under way at a wait follows from the order of all commits. `tk.schedule` on the ops of a channel and on dots says `latency` (iterations), `stage` and
+    that may be under way at a wait follows from the order of all commits. What was copied ahead of the loop for the loop alone (an attention's queries) has no
+    wait of its own: the loop's first one waits for copies that are committed later. `tk.schedule` on the ops of a channel and on dots says `latency` (iterations), `stage` and
     `cluster` (the order within an iteration); with `expand=false` nothing else happens.
 
     A loop without channels that loads from global memory into registers, and whose number of steps is known, gets `stages` bodies (module attribute
     `tg.schedule`, engine simt), one behind the other: so many steps' loads are under way together. Exact.
+
+    Where threads store operands of dots that they compute or choose (keys of a cache with a new one behind them), the loads of a later iteration begin first of
+    all in an iteration, as many iterations ahead as 64 registers of a thread last (32 where the number of steps is not known), and the loop carries their
+    tiles. Past the end they read nothing. Exact.
 
     Where nothing in such a loop writes and it has no dots, its loads stand ahead of its first reduction if they do not need it: a decoder's values are under
     way while its keys become scores. Exact.

@@ -10,6 +10,9 @@
 
 namespace weft::schedule {
 
+/// On a tk.store_box: blocks that each warpgroup of the CTA has passed through the same buffer in this tile before.
+constexpr llvm::StringLiteral passedAttr = "tk.passed";
+
 /// Bytes of k of one instruction.
 inline constexpr int64_t wgmmaDepthBytes = 32;
 

@@ -4,8 +4,9 @@
 //
 //   loop; load; use    becomes    load; loop; use
 //
-// They hold registers meanwhile, so they are few. Steady operands go ahead of the wait for the kernels before;
-// transients no further than behind it, where what takes time waits anyway.
+// They hold registers meanwhile, so they are few, but for tiles that a loop carries from its begin on. Steady operands
+// go ahead of the wait for the kernels before; transients no further than behind it, where what takes time waits
+// anyway.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "EarlyLoads.h"
 #include "Thread.h"
@@ -58,10 +59,17 @@ bool LoadHoister::isKnownAt(tk::LoadOp load, Operation *place) const {
          });
 }
 
+/// Whether loops begin with the tile and carry others in its place: it has registers there in any case.
+static bool isCarried(tk::LoadOp load) {
+  return !load->use_empty() && llvm::all_of(load->getUsers(), llvm::IsaPred<scf::ForOp>);
+}
+
 void LoadHoister::move(tk::LoadOp load, Operation *place) {
   tk::TileType type = load.getResult().getType();
   int64_t bits = int64_t(countRegisters(type.getLayout().getValue())) * tk::getElementBits(type.getElementType());
   int64_t needed = llvm::divideCeil(bits, 32);
+  if (isCarried(load))
+    needed = 0;
   if (needed > words)
     return;
   words -= needed;

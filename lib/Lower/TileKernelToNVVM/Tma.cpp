@@ -287,14 +287,16 @@ public:
       return op.emitOpError("expected whole blocks of 64x")
              << line << " elements for each CTA of the cluster, got " << type;
     Value rank = op.getParted() ? emitClusterRank(rewriter, loc) : Value();
-    int64_t each = share / registers, sent = 0; // Blocks that one CTA sends, and has sent.
+    auto passed = op->getAttrOfType<IntegerAttr>(schedule::passedAttr);
+    int64_t before = passed ? passed.getInt() : 0;
+    int64_t each = share / registers, sent = before; // Blocks that one CTA sends, and has sent.
     int64_t live = op.getLiveColumns().value_or(type.getShape()[1]);
     for (int64_t rowStep = 0; rowStep < tiling->rowSteps; ++rowStep)
       for (int64_t column = 0; column < tiling->columns * tiling->columnSteps; column += line, ++number) {
         if (column >= live)
           continue;
         if (number % each == 0)
-          sent = 0;
+          sent = before;
         LinearForm row = site.row, from = site.column;
         row.constant += tiling->row(0, rowStep);
         from.constant += column;

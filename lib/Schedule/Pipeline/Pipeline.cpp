@@ -51,6 +51,7 @@ private:
   bool canMove(const LoopChannel &channel);
   int64_t getPending(unsigned channel) const;
   void emitProducers(OpBuilder &builder, const LoopChannel &channel, Value counter, bool isAlwaysInside);
+  void dropWaitsAhead(Operation *behind);
   std::optional<int64_t> getTrips() {
     std::optional<APInt> trips = loop.getStaticTripCount();
     return trips ? std::optional<int64_t>(trips->getZExtValue()) : std::nullopt;
@@ -195,8 +196,35 @@ void LoopPipeliner::emitProducers(OpBuilder &builder, const LoopChannel &channel
   }
 }
 
+/// Whether the loop's body reads no shared memory ahead of its first wait.
+static bool waitsFirst(scf::ForOp loop, tk::WaitOp wait) {
+  return llvm::all_of(llvm::make_range(loop.getBody()->begin(), wait->getIterator()), [](Operation &op) {
+    bool isShared = llvm::any_of(op.getOperandTypes(), llvm::IsaPred<tk::SharedType>);
+    return op.getNumRegions() == 0 && (!isShared || isa<tk::SlotOp, tk::CopyOp>(op));
+  });
+}
+
+/// What came ahead of the loop, for the loop alone (an attention's queries), needs no wait of its own: the first one of
+/// the loop waits for copies that were asked for later. So those of the loop are under way beside it. `behind`: the op
+/// ahead of the loop's first copies.
+void LoopPipeliner::dropWaitsAhead(Operation *behind) {
+  if (!waitsFirst(loop, channels.front().wait))
+    return;
+  while (behind && (isPure(behind) || isa<tk::WaitOp>(behind))) {
+    auto wait = dyn_cast<tk::WaitOp>(behind);
+    behind = behind->getPrevNode();
+    auto channel = wait ? wait.getChannel().getDefiningOp<tk::MakeChannelOp>() : tk::MakeChannelOp();
+    if (!wait)
+      continue;
+    if (!channel || channel.getEngine() != tk::CopyEngine::CpAsync)
+      return;
+    wait.erase();
+  }
+}
+
 void LoopPipeliner::expand() {
   Location loc = loop.getLoc();
+  Operation *ahead = loop->getPrevNode();
   std::optional<int64_t> trips = getTrips();
   OpBuilder before(loop);
   auto getCounter = [&](OpBuilder &builder, Value from, int64_t iterations) -> Value {
@@ -222,6 +250,7 @@ void LoopPipeliner::expand() {
     else
       emitProducers(builder, channel, counter, false);
   }
+  dropWaitsAhead(ahead);
   // What is under way at the end writes zeros: nobody may use the slots before it is over.
   OpBuilder after(loop->getContext());
   after.setInsertionPointAfter(loop);
@@ -245,6 +274,8 @@ static int64_t getThreads(scf::ForOp loop) {
 static bool deepen(scf::ForOp loop, tg::ScheduleAttr tiling) {
   if (schedule::unpacksBesideCopies(loop))
     return schedule::carryPacked(loop) > 0;
+  if (schedule::storesOperands(loop))
+    return schedule::carryOperands(loop, getThreads(loop), mostCarriedWords) > 0;
   if (!schedule::multipliesRegisters(loop))
     return tiling.getEngine() == tg::Engine::Simt && schedule::unrollStream(loop, tiling.getStages());
   int64_t threads = getThreads(loop);

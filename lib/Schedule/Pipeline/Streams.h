@@ -25,6 +25,13 @@ int64_t carryLoads(mlir::scf::ForOp &loop, int64_t threads, int64_t mostWords, i
 /// The same of loops in which warpgroups unpack an operand: as many iterations ahead as registers last.
 int64_t carryPacked(mlir::scf::ForOp loop);
 
+/// Whether threads store operands of the body's dots to shared memory, and no copies come beside them.
+bool storesOperands(mlir::scf::ForOp loop);
+/// The same of loads that such operands are computed from, as many iterations ahead as `mostWords` words of a thread
+/// last (half of them where nobody knows the number of iterations): an iteration begins a later one's first of all, so
+/// that they come while it multiplies.
+int64_t carryOperands(mlir::scf::ForOp &loop, int64_t threads, int64_t mostWords);
+
 /// Moves loads of the loop's body from global memory ahead of the reductions that they do not need, behind whose
 /// exchange between warps no assembler begins them earlier. Nothing in the loop writes, and it has no dots, whose
 /// operands want the registers. How many have moved.

@@ -3,6 +3,7 @@
 #include "Roles.h"
 #include "weft/Schedule/Access.h"
 #include "weft/Schedule/Wgmma.h"
+#include "llvm/ADT/MapVector.h"
 #include <numeric>
 
 using namespace mlir;
@@ -62,6 +63,22 @@ bool schedule::canStoreBox(tk::StoreOp store, int64_t warps) {
   return inner.isFunctionOfDim(1) && isAccumulator(store.getValue());
 }
 
+/// Results of a tile go on from the slot behind that of the result before: each from the first slot on would wait for
+/// the one before to have left. Nothing is known of blocks that one CTA of several stores, or that a branch leaves out.
+static void numberBlocks(ArrayRef<tk::StoreBoxOp> stores, int64_t warps) {
+  int64_t passed = 0;
+  bool isKnown = llvm::all_of(stores, [&](tk::StoreBoxOp store) {
+    return store->getBlock() == stores.front()->getBlock() && !store.getParted() && !store.getLiveColumns();
+  });
+  for (tk::StoreBoxOp store : isKnown ? stores : ArrayRef<tk::StoreBoxOp>()) {
+    if (passed > 0)
+      store->setAttr(passedAttr, Builder(store.getContext()).getI64IntegerAttr(passed));
+    ArrayRef<int64_t> shape = store.getValue().getType().getShape();
+    WgmmaTiling tiling = *getWgmmaTiling(shape[0], shape[1], warps);
+    passed += tiling.rowSteps * tiling.columnSteps * tiling.columns / store.getBuffer().getType().getShape()[1];
+  }
+}
+
 void schedule::storeBoxes(tk::ForTilesOp tiles, Operation *before, int64_t warps, int64_t sharedBytes, bool isParted) {
   SmallVector<tk::StoreOp> stores;
   tiles.walk([&](tk::StoreOp store) {
@@ -69,6 +86,7 @@ void schedule::storeBoxes(tk::ForTilesOp tiles, Operation *before, int64_t warps
       stores.push_back(store);
   });
   llvm::DenseMap<std::pair<Type, int64_t>, Value> buffers;
+  llvm::MapVector<Value, SmallVector<tk::StoreBoxOp>> ofBuffers;
   for (tk::StoreOp store : stores) {
     tk::TileType type = store.getValue().getType();
     int64_t bits = tk::getElementBits(type.getElementType()), columns = type.getShape()[1];
@@ -89,8 +107,11 @@ void schedule::storeBoxes(tk::ForTilesOp tiles, Operation *before, int64_t warps
     }
     OpBuilder builder(store);
     int64_t live = getLiveShape(getAccess(store))[1];
-    tk::StoreBoxOp::create(builder, store.getLoc(), store.getValue(), store.getTarget(), store.getSymbols(), buffer,
-                           store.getMap(), isParted, live < columns ? builder.getI64IntegerAttr(live) : IntegerAttr());
+    ofBuffers[buffer].push_back(tk::StoreBoxOp::create(
+        builder, store.getLoc(), store.getValue(), store.getTarget(), store.getSymbols(), buffer, store.getMap(),
+        isParted, live < columns ? builder.getI64IntegerAttr(live) : IntegerAttr()));
     store.erase();
   }
+  for (auto &[buffer, passing] : ofBuffers)
+    numberBlocks(passing, warps);
 }

@@ -156,3 +156,39 @@ func.func @kernel(%x: !tk.global<tensor<10x512xf16>>, %w: !tk.global<tensor<512x
   return
 }
 }
+
+// -----
+
+// Tiles that a loop carries have registers there in any case: a thread asks for 128 bytes ahead of the wait.
+#layout = #tk.layout<"linear(register=[[1],[2],[4],[256],[512],[1024]], lane=[[8],[16],[32],[64],[128]] -> dim0=2048)">
+#at = affine_map<(d0)[s0] -> (s0 * 2048 + d0)>
+// CHECK-LABEL: llvm.func @kernel
+// CHECK: llvm.getelementptr %arg0
+// CHECK-COUNT-8: llvm.load
+// CHECK: "griddepcontrol.wait;"
+// CHECK: scf.for
+module attributes {tk.target = "sm_90a", tg.steady_operands = array<i64: 0>} {
+func.func @kernel(%x: !tk.global<tensor<20480xf16>>, %r: !tk.global<tensor<20480xf16>>, %y: !tk.global<tensor<2048xf16>>) attributes {tk.warps = 1 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = arith.constant 10 : index
+  tk.for_tiles (%i) in affine_map<() -> (1)> {
+    %zero = tk.constant 0.0 : f16 : !tk.tile<2048xf16, #layout>
+    %first = tk.load %x[%c0] map #at : !tk.global<tensor<20480xf16>> -> !tk.tile<2048xf16, #layout>
+    %sum:2 = scf.for %k = %c0 to %n step %c1 iter_args(%acc = %zero, %now = %first) -> (!tk.tile<2048xf16, #layout>, !tk.tile<2048xf16, #layout>) {
+      %next = tk.load %x[%k] map #at : !tk.global<tensor<20480xf16>> -> !tk.tile<2048xf16, #layout>
+      %0 = tk.load %r[%k] map #at : !tk.global<tensor<20480xf16>> -> !tk.tile<2048xf16, #layout>
+      %1 = tk.map (%acc, %0, %now : !tk.tile<2048xf16, #layout>, !tk.tile<2048xf16, #layout>, !tk.tile<2048xf16, #layout>) -> !tk.tile<2048xf16, #layout> {
+      ^bb0(%a: f16, %b1: f16, %c: f16):
+        %s = arith.addf %a, %b1 : f16
+        %t = arith.addf %s, %c : f16
+        tk.yield %t : f16
+      }
+      scf.yield %1, %next : !tk.tile<2048xf16, #layout>, !tk.tile<2048xf16, #layout>
+    }
+    tk.store %sum#0, %y[%c0] map #at : !tk.tile<2048xf16, #layout>, !tk.global<tensor<2048xf16>>
+    tk.yield
+  }
+  return
+}
+}

@@ -19,7 +19,7 @@
 
 // What a loop over tiles keeps in uniform registers: the arrival's address is in a register ahead of the election, which takes none of shared
 // memory's, and descriptors are a base for each dot, to which the instruction's own text adds.
-// RUN: weft-compile %t.mlir --compile-from=lower --target=sm_90a --emit=ptx | FileCheck %s --check-prefix=UNIFORM --implicit-check-not="mbarrier.arrive.shared.b64 {{.*}}_smem" --implicit-check-not="add.s64 {{.*}}461168"
+// RUN: weft-compile %t.mlir --compile-from=lower --target=sm_90a --emit=ptx --ptxas=off | FileCheck %s --check-prefix=UNIFORM --implicit-check-not="mbarrier.arrive.shared.b64 {{.*}}_smem" --implicit-check-not="add.s64 {{.*}}461168"
 // UNIFORM: setmaxnreg.inc
 // UNIFORM: add.s64 right, %rd{{[0-9]+}}, 2;
 // UNIFORM: bar.warp.sync

@@ -65,3 +65,33 @@ func.func @main(%q: tensor<120x4096x64xf16>, %k: tensor<120x4096x64xf16>, %v: te
   %o = tg.contract %h, %v [affine_map<(h, m, n, k) -> (h, m, k)>, affine_map<(h, m, n, k) -> (h, k, n)>, affine_map<(h, m, n, k) -> (h, m, n)>] : tensor<120x4096x4096xf16>, tensor<120x4096x64xf16> -> tensor<120x4096x64xf16>
   return %o : tensor<120x4096x64xf16>
 }
+
+// -----
+// 24 tiles of 64 rows and two steps: columns stay together, though half of the SMs would be idle. With 16 rows a head three of four warps have none, and
+// columns go to two CTAs.
+// CHECK: fold over 128 elements: 128 rows of 64 columns in 12 batches, 64 rows a CTA{{.*}} schedule="#tg.schedule<tile = [1, 64, 64], stream = [64], engine = mma
+func.func @main(%q: tensor<12x128x64xf16>, %k: tensor<12x128x64xf16>, %v: tensor<12x128x64xf16>) -> tensor<12x128x64xf16> {
+  %s = tg.contract %q, %k [affine_map<(h, m, n, k) -> (h, m, k)>, affine_map<(h, m, n, k) -> (h, n, k)>, affine_map<(h, m, n, k) -> (h, m, n)>] : tensor<12x128x64xf16>, tensor<12x128x64xf16> -> tensor<12x128x128xf32>
+  %m = tg.reduce max %s axes = [2] keep_dims : tensor<12x128x128xf32>
+  %c = tg.sub %s, %m : tensor<12x128x128xf32>, tensor<12x128x1xf32>
+  %e = tg.exp %c : tensor<12x128x128xf32>
+  %l = tg.reduce add %e axes = [2] keep_dims : tensor<12x128x128xf32>
+  %p = tg.div %e, %l : tensor<12x128x128xf32>, tensor<12x128x1xf32>
+  %h = tg.cast %p : tensor<12x128x128xf32> to tensor<12x128x128xf16>
+  %o = tg.contract %h, %v [affine_map<(h, m, n, k) -> (h, m, k)>, affine_map<(h, m, n, k) -> (h, k, n)>, affine_map<(h, m, n, k) -> (h, m, n)>] : tensor<12x128x128xf16>, tensor<12x128x64xf16> -> tensor<12x128x64xf16>
+  return %o : tensor<12x128x64xf16>
+}
+
+// -----
+// CHECK: fold over 128 elements: 16 rows of 64 columns in 12 batches, 16 rows a CTA{{.*}} schedule="#tg.schedule<tile = [1, 16, 32]
+func.func @main(%q: tensor<12x16x64xf16>, %k: tensor<12x128x64xf16>, %v: tensor<12x128x64xf16>) -> tensor<12x16x64xf16> {
+  %s = tg.contract %q, %k [affine_map<(h, m, n, k) -> (h, m, k)>, affine_map<(h, m, n, k) -> (h, n, k)>, affine_map<(h, m, n, k) -> (h, m, n)>] : tensor<12x16x64xf16>, tensor<12x128x64xf16> -> tensor<12x16x128xf32>
+  %m = tg.reduce max %s axes = [2] keep_dims : tensor<12x16x128xf32>
+  %c = tg.sub %s, %m : tensor<12x16x128xf32>, tensor<12x16x1xf32>
+  %e = tg.exp %c : tensor<12x16x128xf32>
+  %l = tg.reduce add %e axes = [2] keep_dims : tensor<12x16x128xf32>
+  %p = tg.div %e, %l : tensor<12x16x128xf32>, tensor<12x16x1xf32>
+  %h = tg.cast %p : tensor<12x16x128xf32> to tensor<12x16x128xf16>
+  %o = tg.contract %h, %v [affine_map<(h, m, n, k) -> (h, m, k)>, affine_map<(h, m, n, k) -> (h, k, n)>, affine_map<(h, m, n, k) -> (h, m, n)>] : tensor<12x16x128xf16>, tensor<12x128x64xf16> -> tensor<12x16x64xf16>
+  return %o : tensor<12x16x64xf16>
+}
