@@ -133,6 +133,20 @@ static std::optional<UnpackedTile> chooseUnpackedTile(const UnpackedProduct &pro
   return tile;
 }
 
+std::optional<int64_t> countUnpackedColumns(tg::ContractOp product, unsigned matrix, const Device &device) {
+  Value packed = findPacked(product->getOperand(matrix));
+  if (!packed)
+    return std::nullopt;
+  UnpackedProduct shape{1, 1, 1, tg::getElementBits(getElementTypeOrSelf(packed))};
+  for (auto [d, extent] : llvm::enumerate(product.getDomainExtents())) {
+    bool isKept = product.getMap(2).isFunctionOfDim(d), isOwn = product.getMap(matrix).isFunctionOfDim(d);
+    int64_t &side = !isKept ? shape.depth : isOwn ? shape.columns : shape.rows;
+    side = std::min<uint64_t>(llvm::SaturatingMultiply<uint64_t>(side, estimateExtent(extent)), int64_t(1) << 40);
+  }
+  std::optional<UnpackedTile> tile = chooseUnpackedTile(shape, device);
+  return tile ? std::optional(tile->columns) : std::nullopt;
+}
+
 std::optional<UnpackedMatrix> findUnpackedMatrix(const KernelToSchedule &kernel, tg::ContractOp contract,
                                                  const Roles &roles) {
   auto count = [&](ArrayRef<unsigned> dims) {

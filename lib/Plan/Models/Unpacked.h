@@ -40,6 +40,10 @@ bool takesRows(mlir::Operation *op);
 /// it lies in whole words and may be unpacked for factors of the operand's type; null if there is none.
 mlir::Value findPacked(mlir::Value operand);
 
+/// The columns of a tile of `product` where its operand `matrix` is unpacked in the registers that multiply few rows;
+/// none where it is not.
+std::optional<int64_t> countUnpackedColumns(tg::ContractOp product, unsigned matrix, const Device &device);
+
 /// The operand of a product that lies packed in memory, along the sum.
 struct UnpackedMatrix {
   mlir::Value packed;
