@@ -99,13 +99,13 @@ Value findPacked(Value operand) {
 static std::optional<UnpackedTile> chooseUnpackedTile(const UnpackedProduct &product, const Device &device) {
   // A thread's vector of 16 bytes along k, by four threads; a warp's operands have to fit its registers, so more rows
   // have shorter vectors.
-  constexpr int64_t leastRows = 16, lanes = 4, vectorBits = 128, instruction = 16;
+  constexpr int64_t leastRows = 8, fewRows = 16, lanes = 4, vectorBits = 128, instruction = 16;
   constexpr int64_t widths[] = {32, 16};
   if (product.rows > mostUnpackedRows || product.depth < 4 * instruction || product.columns < instruction)
     return std::nullopt;
   UnpackedTile tile;
   tile.rows = std::max<int64_t>(llvm::PowerOf2Ceil(product.rows), leastRows);
-  int64_t slice = vectorBits / product.bits * lanes * leastRows / tile.rows;
+  int64_t slice = vectorBits / product.bits * lanes * fewRows / std::max(tile.rows, fewRows);
   constexpr int64_t leastSteps = 2, fewWarps = 4, leastSlice = 2 * instruction; // In a loop, whose sums slices have.
   while (slice > leastSlice && leastSteps * fewWarps * slice > product.depth)
     slice /= 2;
@@ -117,19 +117,19 @@ static std::optional<UnpackedTile> chooseUnpackedTile(const UnpackedProduct &pro
       tile.columns = width;
     }
   }
-  auto countWords = [&] { return ((product.rows == 1 ? tile.rows / 2 : tile.rows) + tile.columns) * slice / 64; };
+  auto countWords = [&] { return (tile.rows + tile.columns) * slice / 64; };
   while (slice > leastSlice && countWords() > schedule::mostUnpackedWords)
     slice /= 2;
   // Slices of a step by warps: enough loads under way (8192 x 8192, one row: 34 us by 4 warps, 27 by 8; 64 rows: 90 and
   // 56 by 4 and 16, an H100), not more than steps there are.
   int64_t pieces = std::max<int64_t>(tile.rows / 32, 1) * std::max<int64_t>(tile.columns / 32, 1);
-  tile.warps = tile.rows > leastRows ? 16 : 8;
+  tile.warps = tile.rows > fewRows ? 16 : 8;
   while (tile.warps > pieces && leastSteps * tile.warps / pieces * slice > product.depth)
     tile.warps /= 2;
   tile.step = slice * std::max<int64_t>(tile.warps / pieces, 1);
   // Loads an iteration ahead (`stages`): what 16 rows need beside them takes the registers of other warps (28.2 us
   // without, 34.9 with; one row 27.4 and 26.2).
-  tile.stages = product.rows > 1 && tile.rows == leastRows ? 1 : 2;
+  tile.stages = tile.rows == fewRows ? 1 : 2;
   return tile;
 }
 

@@ -250,7 +250,7 @@ static bool deepen(scf::ForOp loop, tg::ScheduleAttr tiling) {
     return tiling.getEngine() == tg::Engine::Simt && schedule::unrollStream(loop, tiling.getStages());
   int64_t threads = getThreads(loop);
   return tiling.getStages() > 1 && threads && schedule::isStream(loop) &&
-         schedule::carryLoads(loop, threads, mostCarriedWords, tiling.getStages() - 1) > 0;
+         schedule::streamUnpacked(loop, threads, mostCarriedWords, tiling.getStages()) > 0;
 }
 
 namespace {

@@ -111,7 +111,42 @@ static void noteFields(tk::LoadOp load) {
   }
 }
 
-int64_t schedule::carryLoads(scf::ForOp &loop, int64_t threads, int64_t mostWords, int64_t distance) {
+/// The loads of the loop's body that make operands of dots which are unpacked where they are multiplied.
+static llvm::SetVector<Operation *> collectPacked(scf::ForOp loop) {
+  llvm::SetVector<Operation *> makers;
+  for (auto dot : loop.getBody()->getOps<tk::DotOp>())
+    for (auto [operand, depth] : {std::pair(dot.getLhs(), 1u), std::pair(dot.getRhs(), 0u)})
+      if (Operation *maker = operand.getDefiningOp(); maker && schedule::isUnpacked(operand, depth))
+        makers.insert(maker);
+  llvm::SetVector<Operation *> loads;
+  for (size_t i = 0; i < makers.size(); ++i) {
+    if (isa<tk::LoadOp>(makers[i]))
+      loads.insert(makers[i]);
+    for (Value operand : makers[i]->getOperands())
+      if (Operation *maker = operand.getDefiningOp(); maker && maker->getBlock() == loop.getBody())
+        makers.insert(maker);
+  }
+  return loads;
+}
+
+int64_t schedule::streamUnpacked(scf::ForOp loop, int64_t threads, int64_t mostWords, int64_t stages) {
+  llvm::SetVector<Operation *> packed = collectPacked(loop);
+  int64_t words = 0;
+  for (Operation *load : packed)
+    words += countWords(cast<tk::LoadOp>(load), threads);
+  int64_t distance = std::min(stages - 1, mostWords / std::max<int64_t>(words, 1));
+  std::optional<APInt> trips = loop.getStaticTripCount();
+  distance = trips ? std::min(distance, int64_t(trips->getLimitedValue(INT64_MAX)) - 1) : 0;
+  if (distance < 1)
+    return 0;
+  int64_t count = carryLoads(loop, threads, mostWords, distance, packed.getArrayRef());
+  if (count) // Each body has its own registers: a move of one to the next would wait for the load.
+    (void)loopUnrollByFactor(loop, uint64_t(distance) + 1);
+  return count;
+}
+
+int64_t schedule::carryLoads(scf::ForOp &loop, int64_t threads, int64_t mostWords, int64_t distance,
+                             ArrayRef<Operation *> only) {
   std::optional<APInt> trips = loop.getStaticTripCount();
   distance = trips ? std::min(distance, int64_t(trips->getLimitedValue(INT64_MAX)) - 1) : 0;
   if (distance < 1)
@@ -127,7 +162,8 @@ int64_t schedule::carryLoads(scf::ForOp &loop, int64_t threads, int64_t mostWord
   int64_t words = 0;
   llvm::erase_if(loads, [&](tk::LoadOp load) {
     int64_t own = countWords(load, threads) * distance;
-    bool isCarried = words + own <= mostWords && collectPlace(load, loop, moved);
+    bool isCarried = (only.empty() || llvm::is_contained(only, load)) && words + own <= mostWords &&
+                     collectPlace(load, loop, moved);
     words += isCarried ? own : 0;
     return !isCarried;
   });
