@@ -187,8 +187,7 @@ private:
       return arith::ConstantOp::create(builder, op.getLoc(), splat);
     };
     double scale = std::ldexp(1.0, -int(within)), whole = std::ldexp(scale, int(type.getFPMantissaWidth()) - 1);
-    return math::FmaOp::create(builder, op.getLoc(), number, constant(scale),
-                               constant(-whole - double(field.zero)));
+    return math::FmaOp::create(builder, op.getLoc(), number, constant(scale), constant(-whole - double(field.zero)));
   }
 
   Value shift(Location loc, Value word, Value place) { return arith::ShRUIOp::create(builder, loc, word, place); }
@@ -217,8 +216,8 @@ private:
     // Of two constants in two instructions the assembler makes no one LOP3. XOR: the highest bit of a number with a
     // sign is flipped.
     return emitAsm(builder, loc, builder.getI32Type(),
-                   {word, mask(loc, field, halves), makeBits(loc, offset * offsets)},
-                   "lop3.b32 $0, $1, $2, $3, 0x6a;", "=r,r,n,n", /*hasSideEffects=*/false)
+                   {word, mask(loc, field, halves), makeBits(loc, offset * offsets)}, "lop3.b32 $0, $1, $2, $3, 0x6a;",
+                   "=r,r,n,n", /*hasSideEffects=*/false)
         .front();
   }
 

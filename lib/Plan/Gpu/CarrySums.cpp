@@ -110,7 +110,8 @@ static std::optional<double> findLargest(Value value) {
 /// The power of two by which x g fits f16 wherever x, which must be f16 too, does. Other floats have the range of f32.
 std::string CarriedSums::boundRow() {
   constexpr double mostFactor = 64, leastFactor = 1.0 / 65536; // 6 of the 14 binary orders that f16 has below 1.
-  constexpr const char *unbounded = "no GEMM in front can add up its rows: without its scale the norm might not fit f16";
+  constexpr const char *unbounded =
+      "no GEMM in front can add up its rows: without its scale the norm might not fit f16";
   if (!elementOf(operand).isF16())
     return "";
   if (!elementOf(row).isF16()) // Residuals in f32 may be of any size; casts of floats are not kept (DelayScales.cpp).

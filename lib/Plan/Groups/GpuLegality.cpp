@@ -355,8 +355,8 @@ std::string Checker::checkPrologue(tg::ContractOp contract, unsigned operand) {
   if (device.hasWgmma() && isPackedMatrix(contract, operand, before))
     return "G2: warpgroups read a copy of what " + nameOf(producer) + " unpacks in less time";
   // Warps that unpack a matrix have no time to compute each its part of the rows.
-  bool isBesideUnpacked = findPacked(contract->getOperand(1 - operand)) &&
-                          countOtherRows(contract, 1 - operand) <= mostUnpackedRows;
+  bool isBesideUnpacked =
+      findPacked(contract->getOperand(1 - operand)) && countOtherRows(contract, 1 - operand) <= mostUnpackedRows;
   if (before.followed || (before.followsRead && isBesideUnpacked))
     return "G2: " + nameOf(producer) + " can be computed once, after the contraction that it reads";
   if (before.windows && before.reduces)

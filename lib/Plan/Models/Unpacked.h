@@ -16,6 +16,7 @@ inline constexpr int64_t mostUnpackedRows = 32;
 /// A product of `rows` (1: a vector) by a matrix of `columns` and `depth`, whose numbers have `bits` bits in memory.
 struct UnpackedProduct {
   int64_t rows = 1, columns = 1, depth = 1, bits = 4;
+  int64_t products = 1; ///< By as many matrices, in one kernel.
 };
 
 /// Whether warpgroups that unpack the matrix as their left operand take less time than a kernel that writes a copy of

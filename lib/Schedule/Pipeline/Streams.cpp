@@ -162,8 +162,8 @@ int64_t schedule::carryLoads(scf::ForOp &loop, int64_t threads, int64_t mostWord
   int64_t words = 0;
   llvm::erase_if(loads, [&](tk::LoadOp load) {
     int64_t own = countWords(load, threads) * distance;
-    bool isCarried = (only.empty() || llvm::is_contained(only, load)) && words + own <= mostWords &&
-                     collectPlace(load, loop, moved);
+    bool isCarried =
+        (only.empty() || llvm::is_contained(only, load)) && words + own <= mostWords && collectPlace(load, loop, moved);
     words += isCarried ? own : 0;
     return !isCarried;
   });

@@ -13,8 +13,9 @@
 // PLAN: 5 rows by a matrix of 4 bits: 16 columns a CTA, steps of 256, unpacked in registers
 // PLAN: 1 rows by a matrix of 4 bits
 
-// TILES: tk.dot {{.*}} {depth_order = array<i64: 2, 4, 5, 0, 1, 3>} : !tk.tile<16x256xf16>, !tk.tile<256x16xf16>, <16x16x4xf32>
-// The matrix is on the left of the vector, whose columns are equal, and one is kept.
+// The matrix is on the left, and eight rows are a tile.
+// TILES: tk.dot {{.*}} {depth_order = array<i64: 2, 4, 5, 0, 1, 3>, live_columns = 5 : i64} : !tk.tile<16x256xf16>, !tk.tile<256x8xf16>, <16x8x4xf32>
+// The columns that the vector becomes are equal, and one is kept.
 // TILES: tk.dot {{.*}} {depth_order = array<i64: 2, 4, 5, 0, 1, 3>} : !tk.tile<16x256xf16>, !tk.tile<256x8xf16>
 // TILES: tk.reduce({{.*}} : !tk.tile<16x8xf32>) dims [1] -> !tk.tile<16xf32>
 
