@@ -328,7 +328,9 @@ def TkPipeline : Pass<"weft-tk-pipeline", "::mlir::ModuleOp"> {
     `cluster` (the order within an iteration); with `expand=false` nothing else happens.
 
     A loop without channels that loads from global memory into registers, and whose number of steps is known, gets `stages` bodies (module attribute
-    `tg.schedule`, engine simt), one behind the other: so many steps' loads are under way together. Exact.
+    `tg.schedule`, engine simt), one behind the other: so many steps' loads are under way together. Where its dots multiply what warps unpack in registers, the loads of that
+    operand are carried: they begin `stages - 1` steps ahead, as far as registers last, and there are as many bodies, so that no register is moved to another one, which would wait for its load.
+    Exact.
 
     Where nothing in such a loop writes and it has no dots, its loads stand ahead of its first reduction if they do not need it: a decoder's values are under
     way while its keys become scores. Exact.
