@@ -8,7 +8,7 @@
 #y = affine_map<(i, j, k) -> (i, j)>
 
 // CHECK-LABEL: func.func @row
-// CHECK: tg.kernel {{.*}} -> tensor<1x4096xbf16>, tensor<1x128xf32>, tensor<1x4096xbf16> {
+// CHECK: tg.kernel {{.*}} -> tensor<1x4096xbf16>, tensor<1x256xf32>, tensor<1x4096xbf16> {
 // CHECK: tg.contract
 // CHECK: tg.reduce add
 // CHECK: tg.yield
@@ -18,7 +18,7 @@
 // CHECK: tg.yield
 // CHECK-NOT: tg.kernel
 // CHECK: return
-// WHY: [Passed] delayed-scale {{.*}}sums of 32 elements of each row beside the GEMM in front
+// WHY: [Passed] delayed-scale {{.*}}sums of 16 elements of each row beside the GEMM in front
 func.func @row(%a: tensor<1x4096xbf16>, %q: tensor<4096x128x32xui4>, %s: tensor<4096x128x1xbf16>, %x: tensor<1x4096xbf16>, %g: tensor<4096xbf16>,
     %r: tensor<8192x128x32xui4>, %t: tensor<8192x128x1xbf16>) -> (tensor<1x4096xbf16>, tensor<1x8192xbf16>) {
   %eps = tg.constant dense<0.001> : tensor<f32>
