@@ -156,17 +156,17 @@ static SmallVector<Exprs> unrollPlaces(ArrayRef<Streamed> dims, ArrayRef<AffineE
   return all;
 }
 
-/// mma.sync has no form for a vector: each row of its tile is the vector, and one row of the result is taken. So a
-/// matrix that has to be unpacked costs two instructions for eight of its elements, not one and more for each.
+/// mma.sync has no form for a vector: each of the eight columns of its right operand is the vector, and one column of
+/// the result is taken. So a matrix that has to be unpacked costs one instruction for 256 of its elements.
 void Kernelizer::copyVector(tg::ContractOp op, Product &product) {
-  constexpr int64_t rows = 16;
-  constexpr double beforeSinks = -1;
+  constexpr int64_t columns = 8;
+  constexpr double behindSinks = 3000;
   if (schedule.getEngine() != tg::Engine::Mma || tg::isInner(op) || isa<tg::FoldOp>(op->getParentOp()) ||
       cast<RankedTensorType>(op.getLhs().getType()).getElementType().getIntOrFloatBitWidth() != 16 ||
       product.lanes[0].size() + product.lanes[1].size() != 1)
     return;
   SmallVector<unsigned> &vector = product.lanes[product.lanes[0].empty() ? 0 : 1];
-  product.copies = reductionLane(rows, beforeSinks, {});
+  product.copies = reductionLane(columns, behindSinks, {});
   vector.push_back(*product.copies);
 }
 

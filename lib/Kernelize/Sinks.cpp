@@ -227,8 +227,7 @@ void Kernelizer::makeSinkLanes() {
   ArrayRef<int64_t> tile = schedule.getTile();
   int registersSide = 0;
   for (BlockArgument argument : source.getArguments())
-    if (std::optional<unsigned> operand = findUnpackedOperand(argument, schedule);
-        operand && schedule.getEngine() == tg::Engine::Wgmma)
+    if (std::optional<unsigned> operand = findUnpackedOperand(argument, schedule))
       registersSide = int(*operand) + 1;
   sinkLanes.assign(tile.size(), std::nullopt);
   sinkDivisors.assign(tile.size(), 1);
@@ -244,7 +243,7 @@ void Kernelizer::makeSinkLanes() {
       sinkDivisors[member] = extent;
       extent *= roundUpToPowerOf2(tile[member]);
     }
-    // Registers are a left operand's: its lane comes first.
+    // Its lane comes first: wgmma has a left operand in registers, and mma.sync takes 8 rows on the right.
     bool isFirst = registersSide != 0 && sides[d] == registersSide;
     unsigned lane = space.addLane(extent, isFirst ? double(d) - double(tile.size()) : double(d), &root);
     for (size_t member : members)

@@ -111,21 +111,24 @@ module attributes {tk.target = "sm_90a", tg.schedule = #tg.schedule<tile = [1], 
 
 // -----
 
-// Where mma.sync multiplies registers (a depth order), an iteration loads what the next one multiplies; the last one its own again.
+// Where mma.sync multiplies registers (a depth order), an iteration loads what the next one unpacks (not the row beside it); the last one its own
+// again. There is a body for each iteration under way, so that no register is moved to another one, which would wait for its load.
 #rows = affine_map<(d0, d1)[s0] -> (d0, s0 * 64 + d1)>
 #words = affine_map<(d0, d1)[s0] -> (d1 * 128 + s0 * 8 + d0 floordiv 8)>
 // CHECK-LABEL: func @registers
-// CHECK-DAG: %[[W0:.*]] = tk.load %arg1[%c0]
-// CHECK-DAG: %[[X0:.*]] = tk.load %arg0[%c0]
-// CHECK: scf.for %[[K:.*]] = %c0 to %c16 step %c1 iter_args(%{{.*}} = %{{.*}}, %[[X:.*]] = %[[X0]], %[[W:.*]] = %[[W0]])
+// CHECK: %[[W0:.*]] = tk.load %arg1[%c0]
+// CHECK: scf.for %[[K:.*]] = %c0 to %c16 step %c2 iter_args(%{{.*}} = %{{.*}}, %[[W:.*]] = %[[W0]])
 // CHECK: %[[N:.*]] = arith.addi %[[K]], %c1
 // CHECK: %[[L:.*]] = arith.minsi %[[N]], %c15
-// CHECK-DAG: %[[NX:.*]] = tk.load %arg0[%[[L]]]
-// CHECK-DAG: %[[NW:.*]] = tk.load %arg1[%[[L]]]
-// CHECK-NOT: tk.load
+// CHECK: %[[W1:.*]] = tk.load %arg1[%[[L]]]
+// CHECK: %[[X:.*]] = tk.load %arg0[%[[K]]]
 // CHECK: tk.map(%[[W]]
 // CHECK: tk.dot %[[X]],
-// CHECK: scf.yield %{{.*}}, %[[NX]], %[[NW]]
+// CHECK: %[[W2:.*]] = tk.load %arg1[
+// CHECK: tk.load %arg0[
+// CHECK: tk.map(%[[W1]]
+// CHECK-NOT: tk.load
+// CHECK: scf.yield %{{.*}}, %[[W2]]
 module attributes {tk.target = "sm_80", tg.schedule = #tg.schedule<tile = [16, 16], stream = [64], engine = mma, warps = 1, stages = 2, order = "row", persistent = false, split = 1>} {
   func.func @registers(%x: !tk.global<tensor<16x1024xf16>>, %w: !tk.global<tensor<2048xi32>>, %y: !tk.global<tensor<16x16xf32>>) attributes {tk.warps = 1 : i64} {
     %c0 = arith.constant 0 : index

@@ -137,7 +137,8 @@ def DelayScales : Pass<"weft-delay-scales", "::mlir::ModuleOp"> {
     matrices costs less than a kernel. x g is made in f32, and so is the sum until it is scaled: 16-bit values are rounded less often than before, and what is large without
     its scale has room.
 
-    Many rows: x must be what a GEMM and its epilogue make. Its kernel stores x g too, and sums over 64 to 256 columns of each row, which the GEMMs behind add up
+    Many rows, and one that GEMMs take in 16 bits since they unpack their matrix in registers: x must be what a GEMM and its epilogue make. Its kernel stores x g too, and sums over
+    64 to 256 columns of each row (16 or 32 where it unpacks its own matrix), which the GEMMs behind add up
     (lib/Plan/Gpu/CarrySums.h). Done where the model finds that cheaper than the norm's kernel. x g is rounded to the type of the norm; of f16 times a power of
     two that brings the greatest g, which must be known and at most 64, to 1: so it overflows no sooner than x.
 

@@ -329,7 +329,9 @@ def TkPipeline : Pass<"weft-tk-pipeline", "::mlir::ModuleOp"> {
     `cluster` (the order within an iteration); with `expand=false` nothing else happens.
 
     A loop without channels that loads from global memory into registers, and whose number of steps is known, gets `stages` bodies (module attribute
-    `tg.schedule`, engine simt), one behind the other: so many steps' loads are under way together. Exact.
+    `tg.schedule`, engine simt), one behind the other: so many steps' loads are under way together. Where its dots multiply what warps unpack in registers, the loads of that
+    operand are carried: they begin `stages - 1` steps ahead, as far as registers last, and there are as many bodies, so that no register is moved to another one, which would wait for its load.
+    Exact.
 
     Where threads store operands of dots that they compute or choose (keys of a cache with a new one behind them), the loads of a later iteration begin first of
     all in an iteration, as many iterations ahead as 64 registers of a thread last (32 where the number of steps is not known), and the loop carries their

@@ -4,14 +4,18 @@
 // A field q of b bits becomes a float without a conversion, which takes four times an addition: the bits of 2^m + q,
 // where the float has m bits behind its leading one, are those of 2^m with q in the lowest bits. One LOP3 takes the
 // field out and puts the rest beside it, then 2^m is subtracted, exactly. Two fields that lie 16 bits apart in a word
-// are the halves of one register.
+// are the halves of one register. A field that ends within the m bits stays where it is: of 2^m + q 2^e the product
+// with 2^-e is taken in the same instruction, so fields of a word share shifts.
 #include "MapPairs.h"
+#include "Memory.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
+#include <cmath>
 
 using namespace mlir;
 
@@ -141,9 +145,7 @@ private:
     constexpr int64_t half = 16;
     constexpr uint64_t bothHalves = 0x10001;
     if (words[0] == words[1] && first && second && *second == *first + half) {
-      Value moved = *first == 0 ? words[0] : shift(op.getLoc(), words[0], places[0]);
-      Value bits = selectBits(op, moved, field, bothHalves, bothHalves);
-      pairs[result] = subtract(op, LLVM::BitcastOp::create(builder, op.getLoc(), pairType(result), bits), field);
+      pairs[result] = takePair(op, field, words[0], *first);
       return;
     }
     if (words[0] == words[1]) { // The second is turned to the upper half.
@@ -162,6 +164,30 @@ private:
       Value number = arith::BitcastOp::create(builder, op.getLoc(), result.getType(), bits);
       scalars[i].map(result, subtract(op, number, field));
     }
+  }
+
+  /// The fields at `place` and 16 bits further.
+  Value takePair(Operation &op, const Field &field, Value word, int64_t place) {
+    constexpr uint64_t bothHalves = 0x10001;
+    Location loc = op.getLoc();
+    int64_t held = cast<FloatType>(op.getResult(0).getType()).getFPMantissaWidth() - 1;
+    int64_t within = field.isSigned ? 0 : place % (held / field.bits * field.bits);
+    if (place != within)
+      word = shift(loc, word, makeBits(loc, uint64_t(place - within)));
+    Value bits = selectBits(op, word, field, bothHalves << within, bothHalves);
+    Value number = LLVM::BitcastOp::create(builder, loc, pairType(op.getResult(0)), bits);
+    return within == 0 ? subtract(op, number, field) : scaleDown(op, number, field, within);
+  }
+
+  /// (2^m + q 2^e) 2^-e - 2^(m - e) - zero, of which each step is exact.
+  Value scaleDown(Operation &op, Value number, const Field &field, int64_t within) {
+    auto type = cast<FloatType>(op.getResult(0).getType());
+    auto constant = [&](double value) -> Value {
+      auto splat = DenseElementsAttr::get(pairType(op.getResult(0)), Attribute(builder.getFloatAttr(type, value)));
+      return arith::ConstantOp::create(builder, op.getLoc(), splat);
+    };
+    double scale = std::ldexp(1.0, -int(within)), whole = std::ldexp(scale, int(type.getFPMantissaWidth()) - 1);
+    return math::FmaOp::create(builder, op.getLoc(), number, constant(scale), constant(-whole - double(field.zero)));
   }
 
   Value shift(Location loc, Value word, Value place) { return arith::ShRUIOp::create(builder, loc, word, place); }
@@ -187,8 +213,12 @@ private:
   Value selectBits(Operation &op, Value word, const Field &field, uint64_t halves, uint64_t offsets) {
     Location loc = op.getLoc();
     uint64_t offset = getOffset(op.getResult(0).getType(), field).bitcastToAPInt().getZExtValue();
-    Value masked = arith::AndIOp::create(builder, loc, word, mask(loc, field, halves));
-    return arith::XOrIOp::create(builder, loc, masked, makeBits(loc, offset * offsets));
+    // Of two constants in two instructions the assembler makes no one LOP3. XOR: the highest bit of a number with a
+    // sign is flipped.
+    return emitAsm(builder, loc, builder.getI32Type(),
+                   {word, mask(loc, field, halves), makeBits(loc, offset * offsets)}, "lop3.b32 $0, $1, $2, $3, 0x6a;",
+                   "=r,r,n,n", /*hasSideEffects=*/false)
+        .front();
   }
 
   Value subtract(Operation &op, Value number, const Field &field) {

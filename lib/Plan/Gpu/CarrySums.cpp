@@ -7,6 +7,7 @@
 // nothing overflows that x did not; what one large element of g costs the others is at most `mostFactor`.
 #include "CarrySums.h"
 #include "../Groups/InnerContractions.h"
+#include "../Models/Unpacked.h"
 #include "weft/Dialect/TileGraph/IR/Contractions.h"
 #include "weft/Plan/Facts.h"
 #include "weft/Plan/GemmModel.h"
@@ -33,17 +34,18 @@ static bool isAlongRow(Value value, AffineExpr last) {
 /// Among what is kept, one tensor is the row, and a GEMM makes it; the others are the same for all rows.
 std::string CarriedSums::findRow() {
   AffineExpr last = tg::getDims(operand.getType()).back();
-  for (Value value : kept) {
-    if (isAlongRow(value, last))
+  for (Value value : kept) { // One row has the extents of what all rows share.
+    bool isMade = tg::getDims(value.getType()) == tg::getDims(operand.getType()) && tg::findProductOf(value);
+    if (isAlongRow(value, last) && !isMade)
       continue;
     if (row || tg::getDims(value.getType()) != tg::getDims(operand.getType()))
-      return "more rows than one, and the norm is of more than one tensor";
+      return "no GEMM in front can add up its rows: the norm is of more than one tensor";
     row = value;
   }
   std::optional<tg::ProductOf> made = row ? tg::findProductOf(row) : std::nullopt;
   product = made && llvm::is_sorted(made->order) ? made->product : tg::ContractOp();
   if (!product || !canHaveRowParts(product))
-    return "more rows than one: each tile of them would sum up its rows again, and no GEMM in front could";
+    return "no GEMM in front can add up its rows: none makes them";
   return "";
 }
 
@@ -52,13 +54,13 @@ std::string CarriedSums::findSum() {
   for (Operation *op : scaling)
     if (auto reduce = dyn_cast<tg::ReduceOp>(op)) {
       if (sum)
-        return "more rows than one, and two sums of each";
+        return "no GEMM in front can add up its rows: two sums of each";
       sum = reduce;
     }
   tg::Dims dims = tg::getDims(row.getType());
   if (!sum || sum.getKind() != tg::Monoid::Add || !elementOf(sum.getInput()).isF32() ||
       sum.getAxes() != ArrayRef<int64_t>(int64_t(dims.size()) - 1) || tg::getDims(sum.getInput().getType()) != dims)
-    return "more rows than one, and what is needed of them is no sum in f32";
+    return "no GEMM in front can add up its rows: what is needed of them is no sum in f32";
   constexpr size_t mostOps = 8;
   llvm::SetVector<Operation *> seen;
   SmallVector<Value> work{sum.getInput()};
@@ -68,7 +70,7 @@ std::string CarriedSums::findSum() {
     if (value == row || isa_and_nonnull<tg::ConstantOp>(op) || (op && seen.contains(op)))
       continue;
     if (!op || !isa<tg::PointwiseOpInterface>(op) || seen.size() == mostOps)
-      return "more rows than one, and the sum is of more than the row";
+      return "no GEMM in front can add up its rows: the sum is of more than the row";
     seen.insert(op);
     llvm::append_range(work, op->getOperands());
   }
@@ -108,7 +110,8 @@ static std::optional<double> findLargest(Value value) {
 /// The power of two by which x g fits f16 wherever x, which must be f16 too, does. Other floats have the range of f32.
 std::string CarriedSums::boundRow() {
   constexpr double mostFactor = 64, leastFactor = 1.0 / 65536; // 6 of the 14 binary orders that f16 has below 1.
-  constexpr const char *unbounded = "more rows than one, and without its scale the norm might not fit f16";
+  constexpr const char *unbounded =
+      "no GEMM in front can add up its rows: without its scale the norm might not fit f16";
   if (!elementOf(operand).isF16())
     return "";
   if (!elementOf(row).isF16()) // Residuals in f32 may be of any size; casts of floats are not kept (DelayScales.cpp).
@@ -129,30 +132,38 @@ std::string CarriedSums::boundRow() {
 /// The norm's kernel against what the GEMM in front loses to tiles that fit the parts, and to storing x g, and what
 /// the GEMMs behind lose to adding up. Of both, or as long as estimates tell, the plan without the kernel.
 bool CarriedSums::pays(std::string &text) {
-  constexpr int64_t leastColumns = 64, mostColumns = 256;
   AffineExpr last = product.getMap(2).getResults().back();
   unsigned side = product.getMap(0).isFunctionOfDim(cast<AffineDimExpr>(last).getPosition()) ? 1 : 0;
-  GemmProblem problem = describeProduct(product, side);
-  problem.resultBytes = int64_t(estimateBytes(row) / estimateElements(row));
-  problem.epilogueRegisters = double(problem.resultBytes) / 4; // A residual.
-  problem.allowSplit = problem.allowMulticast = true;
-  double apart = chooseGemmTile(problem, device).cost.seconds;
-  problem.allowSplit = false;
-  problem.resultBytes *= 2;
-  problem.heldRegisters = 1;
-  places = std::clamp(chooseGemmTile(problem, device).tile.n, leastColumns, mostColumns);
   std::optional<int64_t> extent = tg::getConstant(tg::getDims(row.getType()).back());
-  while (extent && *extent % places != 0 && places > leastColumns)
-    places /= 2;
-  problem.onlyN = places;
-  double together = chooseGemmTile(problem, device).cost.seconds + device.alone.sum * double(kernels),
-         lost = together - apart;
+  double added = device.alone.sum * double(kernels), lost = added;
+  if (std::optional<int64_t> columns = countUnpackedColumns(product, 1 - side, device))
+    places = *columns; // Its tiles do not depend on what is stored.
+  else
+    lost += loseToParts(side, extent);
   double moved = estimateBytes(row) + estimateBytes(operand);
   double saved = moveSeconds(moved, levelBetweenKernels(moved, device), device) + device.kernelSeconds();
   text = llvm::formatv("sums of {0} elements of each row beside the GEMM in front: {1:f1} us in the kernels of the "
                        "GEMMs, {2:f1} us in one of the norm",
                        places, lost * 1e6, saved * 1e6);
-  return extent && *extent % places == 0 && *extent > places && !isSlower(together, apart + saved);
+  return extent && *extent % places == 0 && *extent > places && !isSlower(apart + lost, apart + saved);
+}
+
+/// What the GEMM in front loses in tiles as wide as `places`, which are chosen, beside `apart`, what it takes anyway.
+double CarriedSums::loseToParts(unsigned side, std::optional<int64_t> extent) {
+  constexpr int64_t leastColumns = 64, mostColumns = 256;
+  GemmProblem problem = describeProduct(product, side);
+  problem.resultBytes = int64_t(estimateBytes(row) / estimateElements(row));
+  problem.epilogueRegisters = double(problem.resultBytes) / 4; // A residual.
+  problem.allowSplit = problem.allowMulticast = true;
+  apart = chooseGemmTile(problem, device).cost.seconds;
+  problem.allowSplit = false;
+  problem.resultBytes *= 2;
+  problem.heldRegisters = 1;
+  places = std::clamp(chooseGemmTile(problem, device).tile.n, leastColumns, mostColumns);
+  while (extent && *extent % places != 0 && places > leastColumns)
+    places /= 2;
+  problem.onlyN = places;
+  return chooseGemmTile(problem, device).cost.seconds - apart;
 }
 
 std::string CarriedSums::check(std::string &text) {

@@ -12,6 +12,7 @@
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Target/Device.h"
 #include "llvm/ADT/SetVector.h"
+#include <optional>
 #include <string>
 
 namespace weft::plan {
@@ -39,6 +40,7 @@ private:
   std::string findSum();
   std::string boundRow();
   bool pays(std::string &text);
+  double loseToParts(unsigned side, std::optional<int64_t> extent);
 
   mlir::Value operand;
   llvm::ArrayRef<mlir::Value> kept;
@@ -49,6 +51,7 @@ private:
   tg::ContractOp product; ///< Whose epilogue makes it.
   tg::ReduceOp sum;       ///< Of the row.
   int64_t places = 0;     ///< Of a part.
+  double apart = 0;       ///< Seconds of the product without them.
   double factor = 1;
   mlir::Value parts;
 };

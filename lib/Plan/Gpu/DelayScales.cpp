@@ -6,11 +6,12 @@
 // the sum of squares is a second sum of the GEMM's loop, over the same x. Each CTA of the GEMM then reads g and
 // adds squares: little where x has one row (decoding) and the matrix streams through. It is `pays` below.
 //
-// Of several rows the sums come from the GEMM in front of the norm (CarrySums.h), or the norm keeps its kernel.
+// Of several rows the sums come from the GEMM in front of the norm (CarrySums.h), or the norm keeps its kernel. So do
+// those of one row that GEMMs take in 16 bits, for which they unpack their matrix in registers: a sum in their loop
+// would have the row in f32 beside it.
 //
 // Rounding of one row: x g is made in f32 and rounded no more (of 16-bit floats it was rounded once or twice, and x g
-// without s might not fit f16); the sum stays in f32 until it is scaled. A packed matrix is not unpacked for a row of
-// f32.
+// without s might not fit f16); the sum stays in f32 until it is scaled.
 #include "../Models/Unpacked.h"
 #include "CarrySums.h"
 #include "mlir/IR/IRMapping.h"
@@ -307,16 +308,17 @@ std::optional<std::string> Delay::run(std::string &text) {
     reason = checkReaders();
   if (!reason.empty())
     return reason;
-  if (hasRows()) {
+  bool unpacks = llvm::any_of(readers, [](auto reader) {
+    auto [contract, i] = reader;
+    return bool(findPacked(contract->getOperand(1 - i)));
+  });
+  if (hasRows() || unpacks) {
     CarriedSums sums(operand, factors.kept.getArrayRef(), scaling, countKernels(), device);
     reason = sums.check(text);
     if (reason.empty())
       build(&sums);
     return reason;
   }
-  for (auto [contract, i] : readers)
-    if (findPacked(contract->getOperand(1 - i)))
-      return "its GEMMs take the row in 16 bits, for which they unpack their matrix in registers";
   if (!pays(text))
     return text;
   build(nullptr);

@@ -53,7 +53,8 @@ struct Prologue {
   bool reduces = false;             ///< It sums something up: results come late, and each tile waits for them.
   unsigned chained = 0;             ///< Vectors that other contractions make: each CTA makes them alone.
   unsigned windows = 0;             ///< Sums over windows.
-  bool followed = false;            ///< It reads a GEMM that it could be the epilogue of.
+  bool followed = false;            ///< It reads a GEMM that it could be the epilogue of,
+  bool followsRead = false;         ///< though others read that one's result, too.
   bool isStored = true;             ///< All it reads are weights and constants.
   Value packed;                     ///< The largest tensor of integers that share words.
   Operation *moved = nullptr;       ///< A gather, concatenation or window,
@@ -100,7 +101,7 @@ private:
   std::string checkRepeats();
   std::string checkTogether(tg::ContractOp other);
   std::string checkAnchors(ArrayRef<Operation *> anchors);
-  bool endsProduct(Value value) const;
+  bool endsProduct(Value value, bool mayBeRead = false) const;
   void sumUpPrologue(Operation *last, Prologue &before);
   std::string checkPrologue(tg::ContractOp contract, unsigned operand);
   bool isPackedMatrix(tg::ContractOp contract, unsigned operand, const Prologue &before) const;
@@ -239,9 +240,9 @@ std::string Checker::checkRepeats() {
 }
 
 /// Whether arithmetic of the group on `value`, from outside, could be the epilogue of a contraction or fold: nobody
-/// else reads it, and it is such a result, or elementwise arithmetic after one.
-bool Checker::endsProduct(Value value) const {
-  if (!llvm::all_of(value.getUsers(), [&](Operation *user) { return group.contains(user); }))
+/// else reads it (unless it `mayBeRead`), and it is such a result, or elementwise arithmetic after one.
+bool Checker::endsProduct(Value value, bool mayBeRead) const {
+  if (!mayBeRead && !llvm::all_of(value.getUsers(), [&](Operation *user) { return group.contains(user); }))
     return false;
   while (Operation *op = value.getDefiningOp()) {
     if (isa<tg::ContractOp, tg::FoldOp>(op))
@@ -328,7 +329,9 @@ void Checker::sumUpPrologue(Operation *last, Prologue &before) {
         before.isStored &= isStored(value);
         if (countPacked(value) > countPacked(before.packed))
           before.packed = value;
-        before.followed |= !contract && elementsOf(value) == elementsOf(op->getResult(0)) && endsProduct(value);
+        bool isInStep = !contract && elementsOf(value) == elementsOf(op->getResult(0));
+        before.followed |= isInStep && endsProduct(value);
+        before.followsRead |= isInStep && endsProduct(value, /*mayBeRead=*/true);
       }
     }
   }
@@ -351,7 +354,10 @@ std::string Checker::checkPrologue(tg::ContractOp contract, unsigned operand) {
     return "";
   if (device.hasWgmma() && isPackedMatrix(contract, operand, before))
     return "G2: warpgroups read a copy of what " + nameOf(producer) + " unpacks in less time";
-  if (before.followed)
+  // Warps that unpack a matrix have no time to compute each its part of the rows.
+  bool isBesideUnpacked =
+      findPacked(contract->getOperand(1 - operand)) && countOtherRows(contract, 1 - operand) <= mostUnpackedRows;
+  if (before.followed || (before.followsRead && isBesideUnpacked))
     return "G2: " + nameOf(producer) + " can be computed once, after the contraction that it reads";
   if (before.windows && before.reduces)
     return "G2: a reduction of windows before a contraction";

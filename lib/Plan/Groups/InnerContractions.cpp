@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "InnerContractions.h"
 #include "../Models/ProductRows.h"
+#include "../Models/Unpacked.h"
 #include "weft/Dialect/TileGraph/IR/Contractions.h"
 #include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "weft/Plan/Facts.h"
@@ -29,7 +30,9 @@ int64_t countTermsOf(tg::ContractOp contract) {
 /// One operand alone has the dimensions, behind all others that it alone has, so that its tiles go along them first.
 bool canHaveParts(tg::ContractOp product, ArrayRef<int64_t> dims, int64_t places) {
   AffineMap result = product.getMap(2);
-  if (tg::hasNoTiles(product) || dims.empty() || !result.isProjectedPermutation())
+  // A vector by a packed matrix is multiplied as a matrix is.
+  bool isTiled = !tg::hasNoTiles(product) || findPacked(product.getLhs()) || findPacked(product.getRhs());
+  if (!isTiled || dims.empty() || !result.isProjectedPermutation())
     return false;
   auto isReadBy = [&](unsigned operand, int64_t d) {
     return product.getMap(operand).isFunctionOfDim(cast<AffineDimExpr>(result.getResult(d)).getPosition());
@@ -57,7 +60,7 @@ bool canHaveRowParts(tg::ContractOp product) {
 }
 
 std::optional<tg::TileParts> findParts(Operation *op, ArrayRef<tg::ContractOp> products) {
-  constexpr int64_t leastPlaces = 32, mostPlaces = 256; // Of a tile.
+  constexpr int64_t leastPlaces = 16, mostPlaces = 256; // Of a tile.
   auto reduce = dyn_cast<tg::ReduceOp>(op);
   std::optional<tg::TileParts> parts = reduce ? tg::findTileParts(reduce) : std::nullopt;
   bool isTile = parts && llvm::isPowerOf2_64(uint64_t(parts->places)) && parts->places >= leastPlaces &&

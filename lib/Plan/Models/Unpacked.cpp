@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Unpacked.h"
 #include "OperandBoxes.h"
+#include "weft/Dialect/TileGraph/IR/Contractions.h"
 #include "weft/Dialect/TileGraph/IR/TileGraph.h"
 #include "weft/Plan/Facts.h"
 #include "weft/Plan/GemmModel.h"
@@ -16,6 +17,8 @@ using namespace mlir;
 
 namespace weft::plan {
 namespace {
+
+constexpr int64_t widestTile = 32, narrowTile = 16; ///< Columns.
 
 struct UnpackedTile {
   int64_t rows = 16, columns = 32, step = 512, warps = 4, stages = 2;
@@ -95,42 +98,62 @@ Value findPacked(Value operand) {
   return found;
 }
 
+/// Columns of a tile. One instruction's rows leave room for several CTAs on an SM, which share its time, so that many
+/// tiles are wide, and few ones narrow to reach all SMs. (H100, 4 bits: 13888 columns in 32s and 16s 29.1 and 30.8 us,
+/// 4096 28.8 and 24.1; 8 bits, 4864: 21.2 and 24.6; 2 bits, 9728: 19.1 and 19.9.) More rows fill an SM: there the
+/// fewest columns of one count, and of equal ones the widest tile, which reads rows once.
+static int64_t chooseColumns(const UnpackedProduct &product, bool hasManyRows, const Device &device) {
+  auto countTiles = [&](int64_t width) { return int64_t(llvm::divideCeil(product.columns, width)); };
+  auto countOfSm = [&](int64_t width) { return int64_t(llvm::divideCeil(countTiles(width), device.sms)) * width; };
+  bool isWide = hasManyRows ? countOfSm(widestTile) <= countOfSm(narrowTile) : countTiles(widestTile) >= device.sms;
+  return isWide && product.products == 1 ? widestTile : narrowTile;
+}
+
 /// The tile, where the rows are few enough that their product is bound by what is read of the matrix.
 static std::optional<UnpackedTile> chooseUnpackedTile(const UnpackedProduct &product, const Device &device) {
   // A thread's vector of 16 bytes along k, by four threads; a warp's operands have to fit its registers, so more rows
   // have shorter vectors.
-  constexpr int64_t leastRows = 16, lanes = 4, vectorBits = 128, instruction = 16;
-  constexpr int64_t widths[] = {32, 16};
+  constexpr int64_t leastRows = 8, fewRows = 16, lanes = 4, vectorBits = 128, instruction = 16;
   if (product.rows > mostUnpackedRows || product.depth < 4 * instruction || product.columns < instruction)
     return std::nullopt;
   UnpackedTile tile;
   tile.rows = std::max<int64_t>(llvm::PowerOf2Ceil(product.rows), leastRows);
-  int64_t slice = vectorBits / product.bits * lanes * leastRows / tile.rows;
+  int64_t slice = vectorBits / product.bits * lanes * fewRows / std::max(tile.rows, fewRows);
+  tile.columns = chooseColumns(product, tile.rows > leastRows, device);
+  // A thread of fewer columns has steps as much deeper, so that as many words are under way.
+  if (tile.rows == leastRows && tile.columns * product.products < widestTile)
+    slice *= widestTile / (tile.columns * product.products);
   constexpr int64_t leastSteps = 2, fewWarps = 4, leastSlice = 2 * instruction; // In a loop, whose sums slices have.
   while (slice > leastSlice && leastSteps * fewWarps * slice > product.depth)
     slice /= 2;
-  int64_t best = std::numeric_limits<int64_t>::max();
-  for (int64_t width : widths) { // The fewest columns of an SM; of equal ones the widest tile, which reads rows once.
-    int64_t columns = llvm::divideCeil(llvm::divideCeil(product.columns, width), int64_t(device.sms)) * width;
-    if (columns < best) {
-      best = columns;
-      tile.columns = width;
-    }
-  }
-  auto countWords = [&] { return ((product.rows == 1 ? tile.rows / 2 : tile.rows) + tile.columns) * slice / 64; };
+  auto countWords = [&] { return (tile.rows + tile.columns) * slice / 64; };
   while (slice > leastSlice && countWords() > schedule::mostUnpackedWords)
     slice /= 2;
   // Slices of a step by warps: enough loads under way (8192 x 8192, one row: 34 us by 4 warps, 27 by 8; 64 rows: 90 and
   // 56 by 4 and 16, an H100), not more than steps there are.
   int64_t pieces = std::max<int64_t>(tile.rows / 32, 1) * std::max<int64_t>(tile.columns / 32, 1);
-  tile.warps = tile.rows > leastRows ? 16 : 8;
+  tile.warps = tile.rows > fewRows ? 16 : 8;
   while (tile.warps > pieces && leastSteps * tile.warps / pieces * slice > product.depth)
     tile.warps /= 2;
   tile.step = slice * std::max<int64_t>(tile.warps / pieces, 1);
   // Loads an iteration ahead (`stages`): what 16 rows need beside them takes the registers of other warps (28.2 us
   // without, 34.9 with; one row 27.4 and 26.2).
-  tile.stages = product.rows > 1 && tile.rows == leastRows ? 1 : 2;
+  tile.stages = tile.rows == fewRows ? 1 : 2;
   return tile;
+}
+
+std::optional<int64_t> countUnpackedColumns(tg::ContractOp product, unsigned matrix, const Device &device) {
+  Value packed = findPacked(product->getOperand(matrix));
+  if (!packed)
+    return std::nullopt;
+  UnpackedProduct shape{1, 1, 1, tg::getElementBits(getElementTypeOrSelf(packed))};
+  for (auto [d, extent] : llvm::enumerate(product.getDomainExtents())) {
+    bool isKept = product.getMap(2).isFunctionOfDim(d), isOwn = product.getMap(matrix).isFunctionOfDim(d);
+    int64_t &side = !isKept ? shape.depth : isOwn ? shape.columns : shape.rows;
+    side = std::min<uint64_t>(llvm::SaturatingMultiply<uint64_t>(side, estimateExtent(extent)), int64_t(1) << 40);
+  }
+  std::optional<UnpackedTile> tile = chooseUnpackedTile(shape, device);
+  return tile ? std::optional(tile->columns) : std::nullopt;
 }
 
 std::optional<UnpackedMatrix> findUnpackedMatrix(const KernelToSchedule &kernel, tg::ContractOp contract,
@@ -187,6 +210,9 @@ std::optional<ScheduleChoice> chooseUnpacked(const KernelToSchedule &kernel, tg:
     return std::nullopt;
   auto [packed, m, n, k, bits] = *matrix;
   UnpackedProduct product{m ? kernel.extents[*m] : 1, kernel.extents[n], kernel.extents[k], bits};
+  func::FuncOp func = kernel.func;
+  product.products = llvm::count_if(func.getBody().front().getOps<tg::ContractOp>(),
+                                    [](tg::ContractOp each) { return !tg::isInner(each); });
   std::optional<UnpackedTile> tile = chooseUnpackedTile(product, device);
   if (!tile)
     return std::nullopt;

@@ -16,6 +16,7 @@ inline constexpr int64_t mostUnpackedRows = 32;
 /// A product of `rows` (1: a vector) by a matrix of `columns` and `depth`, whose numbers have `bits` bits in memory.
 struct UnpackedProduct {
   int64_t rows = 1, columns = 1, depth = 1, bits = 4;
+  int64_t products = 1; ///< By as many matrices, in one kernel.
 };
 
 /// Whether warpgroups that unpack the matrix as their left operand take less time than a kernel that writes a copy of
@@ -39,6 +40,10 @@ bool takesRows(mlir::Operation *op);
 /// The tensor of numbers of at most 8 bits that the factor `operand` of a product is computed from element by element,
 /// if it lies in whole words and may be unpacked for factors of the operand's type; null if there is none.
 mlir::Value findPacked(mlir::Value operand);
+
+/// The columns of a tile of `product` where its operand `matrix` is unpacked in the registers that multiply few rows;
+/// none where it is not.
+std::optional<int64_t> countUnpackedColumns(tg::ContractOp product, unsigned matrix, const Device &device);
 
 /// The operand of a product that lies packed in memory, along the sum.
 struct UnpackedMatrix {

@@ -15,7 +15,7 @@
 using namespace mlir;
 using namespace weft;
 
-/// How many neighbouring places along a dimension share a value of `expr`; 0: all.
+/// How many neighbouring elements along a dimension share a value of `expr`; 0: all.
 static int64_t countSharing(AffineExpr expr, unsigned dim) {
   if (!expr.isFunctionOfDim(dim))
     return 0;
@@ -29,7 +29,7 @@ static int64_t countSharing(AffineExpr expr, unsigned dim) {
   return divides ? least * by.getValue() : least;
 }
 
-/// Words of a thread's registers that a load takes, where threads share no places.
+/// Words of a thread's registers that a load takes, where threads share no elements.
 static int64_t countWords(tk::LoadOp load, int64_t threads) {
   tk::TileType type = load.getResult().getType();
   int64_t bits = tk::getElementBits(type.getElementType());
@@ -160,7 +160,42 @@ static SmallVector<Value> getTiles(ArrayRef<tk::LoadOp> loads) {
   return llvm::map_to_vector(loads, [](tk::LoadOp load) -> Value { return load.getResult(); });
 }
 
-int64_t schedule::carryLoads(scf::ForOp &loop, int64_t threads, int64_t mostWords, int64_t distance) {
+/// The loads of the loop's body that make operands of dots which are unpacked where they are multiplied.
+static llvm::SetVector<Operation *> collectPacked(scf::ForOp loop) {
+  llvm::SetVector<Operation *> makers;
+  for (auto dot : loop.getBody()->getOps<tk::DotOp>())
+    for (auto [operand, depth] : {std::pair(dot.getLhs(), 1u), std::pair(dot.getRhs(), 0u)})
+      if (Operation *maker = operand.getDefiningOp(); maker && schedule::isUnpacked(operand, depth))
+        makers.insert(maker);
+  llvm::SetVector<Operation *> loads;
+  for (size_t i = 0; i < makers.size(); ++i) {
+    if (isa<tk::LoadOp>(makers[i]))
+      loads.insert(makers[i]);
+    for (Value operand : makers[i]->getOperands())
+      if (Operation *maker = operand.getDefiningOp(); maker && maker->getBlock() == loop.getBody())
+        makers.insert(maker);
+  }
+  return loads;
+}
+
+int64_t schedule::streamUnpacked(scf::ForOp loop, int64_t threads, int64_t mostWords, int64_t stages) {
+  llvm::SetVector<Operation *> packed = collectPacked(loop);
+  int64_t words = 0;
+  for (Operation *load : packed)
+    words += countWords(cast<tk::LoadOp>(load), threads);
+  int64_t distance = std::min(stages - 1, mostWords / std::max<int64_t>(words, 1));
+  std::optional<APInt> trips = loop.getStaticTripCount();
+  distance = trips ? std::min(distance, int64_t(trips->getLimitedValue(INT64_MAX)) - 1) : 0;
+  if (distance < 1)
+    return 0;
+  int64_t count = carryLoads(loop, threads, mostWords, distance, packed.getArrayRef());
+  if (count) // Each body has its own registers: a move of one to the next would wait for the load.
+    (void)loopUnrollByFactor(loop, uint64_t(distance) + 1);
+  return count;
+}
+
+int64_t schedule::carryLoads(scf::ForOp &loop, int64_t threads, int64_t mostWords, int64_t distance,
+                             ArrayRef<Operation *> only) {
   std::optional<APInt> trips = loop.getStaticTripCount();
   distance = trips ? std::min(distance, int64_t(trips->getLimitedValue(INT64_MAX)) - 1) : 0;
   if (distance < 1)
@@ -172,9 +207,10 @@ int64_t schedule::carryLoads(scf::ForOp &loop, int64_t threads, int64_t mostWord
     return tensor.hasStaticShape() ? tensor.getNumElements() : 0;
   };
   llvm::stable_sort(loads, [&](tk::LoadOp a, tk::LoadOp b) { return sizeOf(a) > sizeOf(b); });
-  Carrier carrier(loop, threads, mostWords);
+  Carrier carrier(loop, threads, mostWords / distance);
   for (tk::LoadOp load : loads)
-    carrier.add(load);
+    if (only.empty() || llvm::is_contained(only, load))
+      carrier.add(load);
   if (carrier.size() == 0)
     return 0;
   OpBuilder before(loop);

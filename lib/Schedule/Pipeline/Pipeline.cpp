@@ -263,7 +263,8 @@ void LoopPipeliner::expand() {
   }
 }
 
-static constexpr int64_t mostCarriedWords = 64;
+/// Words of a thread that are under way, of all iterations.
+static constexpr int64_t mostCarriedWords = 80;
 
 static int64_t getThreads(scf::ForOp loop) {
   auto warps = loop->getParentOfType<func::FuncOp>()->getAttrOfType<IntegerAttr>(tk::warpsAttr);
@@ -280,7 +281,7 @@ static bool deepen(scf::ForOp loop, tg::ScheduleAttr tiling) {
     return tiling.getEngine() == tg::Engine::Simt && schedule::unrollStream(loop, tiling.getStages());
   int64_t threads = getThreads(loop);
   return tiling.getStages() > 1 && threads && schedule::isStream(loop) &&
-         schedule::carryLoads(loop, threads, mostCarriedWords) > 0;
+         schedule::streamUnpacked(loop, threads, mostCarriedWords, tiling.getStages()) > 0;
 }
 
 namespace {

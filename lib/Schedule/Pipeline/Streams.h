@@ -20,8 +20,13 @@ bool unpacksBesideCopies(mlir::scf::ForOp loop);
 bool unrollStream(mlir::scf::ForOp loop, int64_t steps);
 
 /// Loads of an iteration, at most `mostWords` words of a thread, begin `distance` iterations before: their tiles are
-/// carried. The last iteration loads its own again. What they read is not written by the loop. How many.
-int64_t carryLoads(mlir::scf::ForOp &loop, int64_t threads, int64_t mostWords, int64_t distance = 1);
+/// carried. The last iteration loads its own again. What they read is not written by the loop. `only`: those alone, if
+/// there are any. How many.
+int64_t carryLoads(mlir::scf::ForOp &loop, int64_t threads, int64_t mostWords, int64_t distance,
+                   llvm::ArrayRef<mlir::Operation *> only = {});
+/// The same of what warps unpack in the registers that multiply: `stages` iterations are under way, the one that is
+/// computed among them, in at most `mostWords` words of a thread, and the body is there once for each.
+int64_t streamUnpacked(mlir::scf::ForOp loop, int64_t threads, int64_t mostWords, int64_t stages);
 /// The same of loops in which warpgroups unpack an operand: as many iterations ahead as registers last.
 int64_t carryPacked(mlir::scf::ForOp loop);
 

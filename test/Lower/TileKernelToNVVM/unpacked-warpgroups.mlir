@@ -29,7 +29,7 @@
 // CHECK-NOT: cvt.{{.*}}f16.{{[us]}}
 // CHECK: shf.l.wrap.b32 %[[T:r[0-9]+]], %{{.*}}
 // CHECK: and.b32 %{{.*}}, %[[T]], 983040;
-// CHECK: or.b32 %{{.*}}, %{{.*}}, 1677747200;
+// CHECK: lop3.b32 %{{.*}}, %{{.*}}, 15, 1677747200, 0x6a;
 // CHECK: wgmma.mma_async.sync.aligned.m64n{{.*}}k16.f32.f16.f16 {{.*}}}, {%r
 module {
 module @rows attributes {tk.target = "sm_90a"} {

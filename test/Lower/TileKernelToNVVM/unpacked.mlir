@@ -1,5 +1,5 @@
 // Products of a few rows, and of a vector, by weights of 4 bits with a scale and a zero point for blocks of 64: the weights go from memory to
-// registers in vectors, two fields of a word become f16 by one LOP3 and one subtraction, and the instructions take k in the order
+// registers in vectors, two fields of a word become f16 by one LOP3 and one subtraction (the next two, which stay where they are, by one FMA), and the instructions take k in the order
 // in which a thread has it. Right on the emulator, with extents that no tile divides.
 // REQUIRES: onnx
 // RUN: weft-opt %s --pass-pipeline="builtin.module(builtin.module(weft-plan-gpu{target=sm_90a}))" --remarks-filter=plan --remark-format=emitRemark -o %t.planned.mlir 2>&1 | FileCheck %s --check-prefix=PLAN
@@ -13,15 +13,17 @@
 // PLAN: 5 rows by a matrix of 4 bits: 16 columns a CTA, steps of 256, unpacked in registers
 // PLAN: 1 rows by a matrix of 4 bits
 
-// TILES: tk.dot {{.*}} {depth_order = array<i64: 2, 4, 5, 0, 1, 3>} : !tk.tile<16x256xf16>, !tk.tile<256x16xf16>, <16x16x4xf32>
-// The rows of the vector's tile are equal, and one is kept.
-// TILES: tk.dot {{.*}} {depth_order = array<i64: 2, 4, 5, 0, 1, 3>}
-// TILES: tk.reduce({{.*}} : !tk.tile<16x16xf32>) dims [0] -> !tk.tile<16xf32>
+// The matrix is on the left, and eight rows are a tile.
+// TILES: tk.dot {{.*}} {depth_order = array<i64: 2, 4, 5, 0, 1, 3>, live_columns = 5 : i64} : !tk.tile<16x256xf16>, !tk.tile<256x8xf16>, <16x8x4xf32>
+// The columns that the vector becomes are equal, and one is kept.
+// TILES: tk.dot {{.*}} {depth_order = array<i64: 2, 4, 5, 0, 1, 3>} : !tk.tile<16x256xf16>, !tk.tile<256x8xf16>
+// TILES: tk.reduce({{.*}} : !tk.tile<16x8xf32>) dims [1] -> !tk.tile<16xf32>
 
 // CHECK-NOT: cvt.{{.*}}f16.{{[us]}}
 // CHECK: ld.global{{.*}}v2.b32
-// CHECK: and.b32 %[[M:.*]], %{{.*}}, 983055;
-// CHECK-NEXT: or.b32 %[[H:.*]], %[[M]], 1677747200;
+// CHECK: lop3.b32 %{{.*}}, %[[W:.*]], 983055, 1677747200, 0x6a;
+// CHECK: lop3.b32 %{{.*}}, %[[W]], 15728880, 1677747200, 0x6a;
+// CHECK: fma.rn.f16x2
 // CHECK: mma.sync.aligned.m16n8k16
 #mk = affine_map<(m, n, k) -> (m, k)>
 #nk = affine_map<(m, n, k) -> (n, k)>

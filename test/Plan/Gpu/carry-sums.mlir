@@ -119,7 +119,7 @@ func.func @small(%a: tensor<512x4096xf16>, %o: tensor<4096x4096xf16>, %w: tensor
 // CHECK: tg.contract %arg0, %arg1
 // CHECK: tg.contract %{{.*}}, %arg2
 // CHECK-NEXT: return
-// WHY: [Missed] no-delayed-scale {{.*}}more rows than one, and without its scale the norm might not fit f16
+// WHY: [Missed] no-delayed-scale {{.*}}no GEMM in front can add up its rows: without its scale the norm might not fit f16
 func.func @outlier(%a: tensor<512x4096xf16>, %o: tensor<4096x4096xf16>, %w: tensor<4096x14336xf16>) -> tensor<512x14336xf16> {
   %h = tg.contract %a, %o [#x, #w, #y] : tensor<512x4096xf16>, tensor<4096x4096xf16> -> tensor<512x4096xf16>
   %h32 = tg.cast %h : tensor<512x4096xf16> to tensor<512x4096xf32>
@@ -144,7 +144,7 @@ func.func @outlier(%a: tensor<512x4096xf16>, %o: tensor<4096x4096xf16>, %w: tens
 // CHECK: tg.contract %arg0, %arg1
 // CHECK: tg.contract %{{.*}}, %arg2
 // CHECK-NEXT: return
-// WHY: [Missed] no-delayed-scale {{.*}}more rows than one, and without its scale the norm might not fit f16
+// WHY: [Missed] no-delayed-scale {{.*}}no GEMM in front can add up its rows: without its scale the norm might not fit f16
 func.func @wide(%a: tensor<512x4096xf16>, %o: tensor<4096x4096xf16>, %w: tensor<4096x14336xf16>) -> tensor<512x14336xf16> {
   %h32 = tg.contract %a, %o [#x, #w, #y] : tensor<512x4096xf16>, tensor<4096x4096xf16> -> tensor<512x4096xf32>
   %sq = tg.mul %h32, %h32 : tensor<512x4096xf32>, tensor<512x4096xf32>
@@ -168,7 +168,7 @@ func.func @wide(%a: tensor<512x4096xf16>, %o: tensor<4096x4096xf16>, %w: tensor<
 // CHECK: tg.contract %arg0, %arg1
 // CHECK: tg.contract %{{.*}}, %arg3
 // CHECK-NEXT: return
-// WHY: [Missed] no-delayed-scale {{.*}}more rows than one, and without its scale the norm might not fit f16
+// WHY: [Missed] no-delayed-scale {{.*}}no GEMM in front can add up its rows: without its scale the norm might not fit f16
 func.func @unbounded(%a: tensor<512x4096xf16>, %o: tensor<4096x4096xf16>, %g: tensor<4096xf16>, %w: tensor<4096x14336xf16>) -> tensor<512x14336xf16> {
   %h = tg.contract %a, %o [#x, #w, #y] : tensor<512x4096xf16>, tensor<4096x4096xf16> -> tensor<512x4096xf16>
   %h32 = tg.cast %h : tensor<512x4096xf16> to tensor<512x4096xf32>
@@ -192,7 +192,7 @@ func.func @unbounded(%a: tensor<512x4096xf16>, %o: tensor<4096x4096xf16>, %g: te
 // CHECK: %[[Y:.*]] = tg.mul %arg1
 // CHECK-NEXT: tg.contract %[[Y]], %arg2
 // CHECK-NEXT: return
-// WHY: [Missed] no-delayed-scale {{.*}}more rows than one: each tile of them would sum up its rows again, and no GEMM in front could
+// WHY: [Missed] no-delayed-scale {{.*}}no GEMM in front can add up its rows: none makes them
 func.func @input(%h: tensor<512x4096xbf16>, %g: tensor<4096xbf16>, %w: tensor<4096x14336xbf16>) -> tensor<512x14336xbf16> {
   %h32 = tg.cast %h : tensor<512x4096xbf16> to tensor<512x4096xf32>
   %sq = tg.mul %h32, %h32 : tensor<512x4096xf32>, tensor<512x4096xf32>
@@ -214,7 +214,7 @@ func.func @input(%h: tensor<512x4096xbf16>, %g: tensor<4096xbf16>, %w: tensor<40
 // CHECK-LABEL: func.func @two
 // CHECK: tg.contract %{{.*}}, %arg3
 // CHECK-NEXT: return
-// WHY: [Missed] no-delayed-scale {{.*}}more rows than one, and two sums of each
+// WHY: [Missed] no-delayed-scale {{.*}}no GEMM in front can add up its rows: two sums of each
 func.func @two(%a: tensor<512x4096xbf16>, %o: tensor<4096x4096xbf16>, %g: tensor<4096xbf16>, %w: tensor<4096x14336xbf16>) -> tensor<512x14336xbf16> {
   %h = tg.contract %a, %o [#x, #w, #y] : tensor<512x4096xbf16>, tensor<4096x4096xbf16> -> tensor<512x4096xbf16>
   %h32 = tg.cast %h : tensor<512x4096xbf16> to tensor<512x4096xf32>
@@ -238,7 +238,7 @@ func.func @two(%a: tensor<512x4096xbf16>, %o: tensor<4096x4096xbf16>, %g: tensor
 // CHECK-LABEL: func.func @other
 // CHECK: tg.contract %{{.*}}, %arg3
 // CHECK-NEXT: return
-// WHY: [Missed] no-delayed-scale {{.*}}more rows than one, and the sum is of more than the row
+// WHY: [Missed] no-delayed-scale {{.*}}no GEMM in front can add up its rows: the sum is of more than the row
 func.func @other(%a: tensor<512x4096xbf16>, %o: tensor<4096x4096xbf16>, %g: tensor<4096xbf16>, %w: tensor<4096x14336xbf16>, %u: tensor<512x4096xf32>) -> tensor<512x14336xbf16> {
   %h = tg.contract %a, %o [#x, #w, #y] : tensor<512x4096xbf16>, tensor<4096x4096xbf16> -> tensor<512x4096xbf16>
   %h32 = tg.cast %h : tensor<512x4096xbf16> to tensor<512x4096xf32>
@@ -261,7 +261,7 @@ func.func @other(%a: tensor<512x4096xbf16>, %o: tensor<4096x4096xbf16>, %g: tens
 // CHECK-LABEL: func.func @largest
 // CHECK: tg.contract %{{.*}}, %arg3
 // CHECK-NEXT: return
-// WHY: [Missed] no-delayed-scale {{.*}}more rows than one, and what is needed of them is no sum in f32
+// WHY: [Missed] no-delayed-scale {{.*}}no GEMM in front can add up its rows: what is needed of them is no sum in f32
 func.func @largest(%a: tensor<512x4096xbf16>, %o: tensor<4096x4096xbf16>, %g: tensor<4096xbf16>, %w: tensor<4096x14336xbf16>) -> tensor<512x14336xbf16> {
   %h = tg.contract %a, %o [#x, #w, #y] : tensor<512x4096xbf16>, tensor<4096x4096xbf16> -> tensor<512x4096xbf16>
   %h32 = tg.cast %h : tensor<512x4096xbf16> to tensor<512x4096xf32>

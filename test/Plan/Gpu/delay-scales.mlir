@@ -73,7 +73,7 @@ func.func @quotient(%x: tensor<1x512xf32>, %w: tensor<512x768xf32>) -> tensor<1x
 // CHECK-LABEL: func.func @refused
 // CHECK: tg.contract %[[A:.*]], %arg1 {{.*}}
 // CHECK-NEXT: return
-// WHY: [Missed] no-delayed-scale {{.*}}more rows than one: each tile of them would sum up its rows again, and no GEMM in front could
+// WHY: [Missed] no-delayed-scale {{.*}}no GEMM in front can add up its rows: none makes them
 func.func @refused(%x: tensor<64x512xf32>, %w: tensor<512x768xf32>) -> tensor<64x768xf32> {
   %sq = tg.mul %x, %x : tensor<64x512xf32>, tensor<64x512xf32>
   %s = tg.reduce add %sq axes = [1] keep_dims : tensor<64x512xf32>
@@ -138,10 +138,10 @@ func.func @other_extents(%x: tensor<1x512xf32>, %z: tensor<1x2048xf32>, %w: tens
 #w = affine_map<(i, j, k) -> (j, k)>
 #y = affine_map<(i, j, k) -> (i, j)>
 
-// A matrix of 4 bits: it is unpacked for rows of 16 bits. One of f32 has none to be unpacked for.
+// A matrix of 4 bits: it is unpacked for rows of 16 bits, which have no sum in f32 beside them (carry-sums-packed.mlir).
 // CHECK-LABEL: func.func @packed
 // CHECK: tg.contract %{{.*}}, %{{.*}} : tensor<1x512xf16>, tensor<768x512xf16> -> tensor<1x768xf16>
-// WHY: [Missed] no-delayed-scale {{.*}}its GEMMs take the row in 16 bits, for which they unpack their matrix in registers
+// WHY: [Missed] no-delayed-scale {{.*}}no GEMM in front can add up its rows: none makes them
 func.func @packed(%x: tensor<1x512xf16>, %w: tensor<768x16x32xui4>, %scales: tensor<768x16x1xf16>) -> tensor<1x768xf16> {
   %s = tg.reduce add %x axes = [1] keep_dims : tensor<1x512xf16>
   %a = tg.mul %x, %s : tensor<1x512xf16>, tensor<1x1xf16>

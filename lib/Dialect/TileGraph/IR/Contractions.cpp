@@ -152,7 +152,7 @@ bool isInner(ContractOp contract) {
       if (!user || !seen.insert(user).second)
         continue;
       auto reduce = dyn_cast<ReduceOp>(user);
-      bool inParts = reduce && findTileParts(reduce) && !hasNoTiles(contract);
+      bool inParts = reduce && findTileParts(reduce) && !isWindowSum(contract);
       isSummedInParts |= inParts;
       if (isa<ContractOp, FoldOp, ReduceOp>(user) && !inParts)
         return true;

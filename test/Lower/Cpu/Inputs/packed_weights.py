@@ -147,4 +147,5 @@ def main():
     raise SystemExit(failures != 0)
 
 
-main()
+if __name__ == "__main__":
+    main()
