@@ -420,13 +420,14 @@ Tile Kernelizer::contractByDot(tg::ContractOp op, const Product &product) {
       },
       shares ? shareSteps({}, countAllSteps(product)) : StepRange());
   auto live = liveColumns ? builder.getI64IntegerAttr(*liveColumns) : IntegerAttr();
-  if (shares)
-    sums = gatherParts(sums, live, [&](ValueRange before, Value number, const Tile &isFirst) {
-      Tile onto = select(isFirst, broadcast(constant(getZero(product.accumulator)), result), {before[0], result});
-      auto sum = tk::PartReceiveOp::create(builder, onto.value.getType(), number, onto.value,
-                                           builder.getI64IntegerAttr(partSlots), live);
-      return Scalars{sum.getResult(0)};
-    });
+  if (shares) {
+    auto sum = tk::PartSumOp::create(builder, sums[0].getType(), builder.getI1Type(), builder.getIndexType(), sums[0],
+                                     tilePart.getNumber(), tilePart.getPart(), tilePart.getParts(),
+                                     builder.getI64IntegerAttr(partSlots), builder.getI64IntegerAttr(partsOfTile), live,
+                                     /*piece=*/IntegerAttr());
+    isStoring = sum.getStores();
+    sums = {sum.getResult()};
+  }
   return {sums[0], result};
 }
 

@@ -198,8 +198,8 @@ Kernelizer::Scalars Kernelizer::mergeParts(tg::FoldOp op, const StatePlaces &pla
   auto liveColumns = live ? builder.getI64IntegerAttr(*live) : IntegerAttr();
   return gatherParts(own, liveColumns, [&](ValueRange before, Value number, const Tile &isFirst) {
     regionScopes[&merge] = current;
-    auto received = tk::PartReceiveOp::create(builder, own.getTypes(), number, /*onto=*/ValueRange(),
-                                              builder.getI64IntegerAttr(partSlots), liveColumns);
+    auto received =
+        tk::PartReceiveOp::create(builder, own.getTypes(), number, builder.getI64IntegerAttr(partSlots), liveColumns);
     for (auto [i, left, right, lane] : llvm::zip_equal(used, before, received.getValues(), lanes)) {
       states[merge.getArgument(i)] = {*places[i], Tile{left, lane}};
       states[merge.getArgument(count + i)] = {*places[i], Tile{right, lane}};

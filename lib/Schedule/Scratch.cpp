@@ -213,7 +213,7 @@ int64_t schedule::getScratchBytes(Operation *op) {
     if (auto tile = dyn_cast<tk::TileType>(type))
       if (!tile.getLayout())
         return 0;
-  if (isa<tk::PartSendOp>(op)) // How many CTAs came before.
+  if (isa<tk::PartSendOp, tk::PartSumOp>(op)) // How many CTAs came before.
     return 16;
   if (auto convert = dyn_cast<tk::ConvertOp>(op))
     return getConversionBytes(convert.getInput().getType().getLayout().getValue(),

@@ -78,16 +78,13 @@ func.func @kernel(%x: tensor<300xf32>) -> tensor<300xf32> {
 }
 
 // -----
-// A product: what the others have is added to what there is, which is nothing ahead of the first. Of 2 x 3 or 3 x 2 clusters of two, 4 have 4 parts.
+// A product: the sums of all parts. Of 2 x 3 or 3 x 2 clusters of two, 4 have 4 parts.
 // CHECK-LABEL: func.func @kernel
 // CHECK: tk.tile_part
 // CHECK: %[[SUM:.*]] = scf.for
 // CHECK: tk.dot
-// CHECK: %[[MERGES:.*]], %[[STORES:.*]] = tk.part_send %[[SUM]] part(%{{.*}}, %{{.*}}, %{{.*}}) of 32 x 4 : !tk.tile<64x64xf32>
-// CHECK: scf.for %{{.*}} = %c0{{.*}} to %[[MERGES]] step {{.*}} iter_args(%[[BEFORE:.*]] = %[[SUM]])
-// CHECK: %[[ONTO:.*]] = tk.map({{.*}}%[[BEFORE]]
-// CHECK: %[[AFTER:.*]] = tk.part_receive %{{.*}} onto %[[ONTO]] : !tk.tile<64x64xf32> of 32 : !tk.tile<64x64xf32>
-// CHECK: scf.yield %[[AFTER]]
+// CHECK: %[[ALL:.*]], %[[STORES:.*]], %{{.*}} = tk.part_sum %[[SUM]] part(%{{.*}}, %{{.*}}, %{{.*}}) of 32 x 4 : <64x64xf32>
+// CHECK: tk.map({{.*}}%[[ALL]]
 // CHECK: scf.if %[[STORES]]
 module attributes {tg.schedule = #tg.schedule<tile = [64, 64], stream = [64], engine = wgmma, warps = 4, stages = 2, order = "tail<2,4,row>", persistent = true, split = 1, multicast = 2>} {
 func.func @kernel(%x: tensor<192x640xf16>, %w: tensor<192x640xf16>) -> tensor<192x192xf16> {

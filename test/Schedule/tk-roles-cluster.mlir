@@ -21,7 +21,7 @@
 // CHECK: tk.release
 // CHECK: %[[ALL:.*]] = tk.cluster_sum %[[SUM]] through %[[B]] on %[[C]]
 // CHECK: tk.map(%[[ALL]]
-// CHECK: tk.store_box {{.*}} parted
+// CHECK: tk.store_box {{.*}} share %{{.*}} of 2
 module attributes {tk.target = "sm_90a", tg.schedule = #tg.schedule<tile = [128, 256], stream = [64], engine = wgmma, warps = 8, stages = 4, order = "row", persistent = false, split = 2>} {
   func.func @kernel(%x: !tk.global<tensor<1024x768xf16>>, %w: !tk.global<tensor<768x512xf16>>, %o: !tk.global<tensor<1024x512xf16>>) attributes {tk.warps = 8 : i64} {
     tk.for_tiles (%i, %j) in affine_map<() -> (8, 2)> {

@@ -64,7 +64,7 @@ bool GridWaits::touchesTransients(Operation *op) const {
       return isa<tk::GlobalType>(operand.getType()) && !steady.contains(operand);
     });
     // The launch before may be one of this kernel: its parts lie in the same variable.
-    return isTouching || isa<tk::PartSendOp>(inner) ? WalkResult::interrupt() : WalkResult::advance();
+    return isTouching || isa<tk::PartSendOp, tk::PartSumOp>(inner) ? WalkResult::interrupt() : WalkResult::advance();
   });
   return result.wasInterrupted();
 }

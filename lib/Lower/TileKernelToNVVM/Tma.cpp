@@ -8,6 +8,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "weft/Dialect/TileGraph/IR/Shapes.h"
+#include "weft/Dialect/TileKernel/IR/PartOps.h"
 #include "weft/Dialect/TileKernel/Layout/Builders.h"
 #include "weft/Schedule/Access.h"
 #include "weft/Schedule/Wgmma.h"
@@ -281,35 +282,28 @@ public:
     SmallVector<LinearForm> symbols = getSymbols(forms, adaptor.getSymbols(), {});
     Slots slots = makeSlots(line, groups, depth, buffer.getLayout().getValue());
     Value map = getTensorMap(info, op, rewriter);
-    int64_t number = 0, registers = line / 2,
-            share = int64_t(adaptor.getValue().size()) / (op.getParted() ? info.cluster : 1);
-    if (share % registers)
-      return op.emitOpError("expected whole blocks of 64x")
-             << line << " elements for each CTA of the cluster, got " << type;
-    Value rank = op.getParted() ? emitClusterRank(rewriter, loc) : Value();
+    int64_t number = 0, registers = line / 2, live = op.getLiveColumns().value_or(type.getShape()[1]);
+    int64_t columns = std::min(live, tiling->columns * tiling->columnSteps);
+    Shares shares{{tiling->rowSteps * columns / line, int64_t(op.getShares().value_or(1))}};
+    if (op.getShare()) {
+      shares.own = adaptor.getShare().front();
+      shares.mayBeWhole = !op.getShare().getDefiningOp<tk::ClusterRankOp>(); // Of clusters that split all tiles.
+      if (!shares.mayBeWhole && shares.pieces.count % shares.pieces.parts)
+        return op.emitOpError("expected whole blocks of 64x")
+               << line << " elements for each CTA of the cluster, got " << type;
+    }
     auto passed = op->getAttrOfType<IntegerAttr>(schedule::passedAttr);
-    int64_t before = passed ? passed.getInt() : 0;
-    int64_t each = share / registers, sent = before; // Blocks that one CTA sends, and has sent.
-    int64_t live = op.getLiveColumns().value_or(type.getShape()[1]);
+    int64_t sent = passed && !op.getShare() ? passed.getInt() : 0; // Blocks ahead of this one.
     for (int64_t rowStep = 0; rowStep < tiling->rowSteps; ++rowStep)
       for (int64_t column = 0; column < tiling->columns * tiling->columnSteps; column += line, ++number) {
         if (column >= live)
           continue;
-        if (number % each == 0)
-          sent = before;
         LinearForm row = site.row, from = site.column;
         row.constant += tiling->row(0, rowStep);
         from.constant += column;
         SmallVector<Value> target = emitCoordinates(forms, rewriter, loc, op.getMap(), {row, from}, symbols);
         OpBuilder::InsertionGuard guard(rewriter);
-        if (rank) { // Only the CTA that has the sums.
-          Value isHere = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq, rank,
-                                               makeInt(rewriter, loc, number / each));
-          auto branch = scf::IfOp::create(rewriter, loc, isHere, /*withElseRegion=*/false);
-          rewriter.setInsertionPoint(branch.thenYield());
-        }
-        int64_t place = sent % depth * buffer.getSlotBytes();
-        waitForSlot(rewriter, loc, site, std::min(sent++, depth - 1));
+        int64_t place = shares.enter(rewriter, loc, site, sent++, depth) * buffer.getSlotBytes();
         if (failed(writeShared(rewriter, loc, info, role, addBytes(rewriter, loc, adaptor.getBuffer().front(), place),
                                adaptor.getValue().slice(number * registers, registers), slots.registers, slots.memory)))
           return failure();
@@ -377,6 +371,43 @@ private:
     site.column = toForm(columnGroup, tiling.columnGroups, tiling.column(1, 0));
     return site;
   }
+
+  /// Which blocks the CTA sends: all, or its share.
+  struct Shares {
+    tk::Pieces pieces;
+    Value own = {};          ///< Index; without it, all.
+    bool mayBeWhole = false; ///< Whether it may also be the number of shares, for all.
+
+    Value isOwn(OpBuilder &builder, Location loc, int64_t share) const {
+      return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, own,
+                                   arith::ConstantIndexOp::create(builder, loc, share));
+    }
+
+    /// What follows is where block `sent` goes, behind the wait for its slot, which is the result.
+    int64_t enter(OpBuilder &builder, Location loc, const Site &site, int64_t sent, int64_t depth) const {
+      if (!own) {
+        waitForSlot(builder, loc, site, std::min(sent, depth - 1));
+        return sent % depth;
+      }
+      int64_t share = pieces.ownerOf(sent), ofShare = sent - pieces.firstOf(share);
+      Value isHere = isOwn(builder, loc, share), isWhole;
+      if (mayBeWhole) {
+        isWhole = isOwn(builder, loc, pieces.parts);
+        isHere = arith::OrIOp::create(builder, loc, isHere, isWhole);
+      }
+      auto branch = scf::IfOp::create(builder, loc, isHere, /*withElseRegion=*/false);
+      builder.setInsertionPoint(branch.thenYield());
+      if (!mayBeWhole || sent == ofShare) {
+        waitForSlot(builder, loc, site, std::min(ofShare, depth - 1));
+        return ofShare % depth;
+      }
+      auto wait = scf::IfOp::create(builder, loc, isWhole, /*withElseRegion=*/true);
+      OpBuilder all = wait.getThenBodyBuilder(), some = wait.getElseBodyBuilder();
+      waitForSlot(all, loc, site, std::min(sent, depth - 1));
+      waitForSlot(some, loc, site, std::min(ofShare, depth - 1));
+      return sent % depth;
+    }
+  };
 
   static void emitWarpSync(OpBuilder &builder, Location loc) {
     NVVM::SyncWarpOp::create(builder, loc, makeInt(builder, loc, -1));

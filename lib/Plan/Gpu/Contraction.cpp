@@ -157,12 +157,10 @@ static void describeBoxes(const KernelToSchedule &kernel, tg::ContractOp product
   }
 }
 
-/// Whether CTAs may share tiles: what the last one reads beside its sums would have a buffer of its own in shared
-/// memory, and what it computes of them takes registers that others' sums come to (a sigmoid of 128 x 256 spills).
+/// Whether CTAs may share tiles: what is read beside their sums would have a buffer of its own in shared memory.
 static bool mayShareTail(const GemmProblem &problem, ArrayRef<Value> tensors) {
-  constexpr double mostWork = 4;
   auto isStatic = [](Value tensor) { return cast<RankedTensorType>(tensor.getType()).hasStaticShape(); };
-  return problem.epilogueRegisters == 0 && problem.epilogueWork <= mostWork && llvm::all_of(tensors, isStatic);
+  return problem.epilogueRegisters == 0 && llvm::all_of(tensors, isStatic);
 }
 
 static GemmProblem describe(const KernelToSchedule &kernel, tg::ContractOp contract, const Roles &roles,

@@ -224,7 +224,7 @@ static int64_t countTiles(const FoldProblem &problem, const FoldTile &tile) {
 static double mergeClocks(const FoldProblem &problem, const FoldTile &tile, const Device &device) {
   constexpr double wordBytes = 4, rowStates = 2;
   double bytes = double(tile.numRows) * (double(problem.columns / tile.columnTiles) + rowStates) * wordBytes;
-  return mergeClocks(bytes, double(tile.parts), /*part=*/1, device);
+  return mergeClocks(bytes, double(tile.parts), device);
 }
 
 namespace {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 using llvm::ArrayRef, llvm::SmallVector;
 
@@ -264,8 +265,15 @@ static std::pair<double, double> copyClocksOf(const GemmProblem &problem, const 
 }
 
 /// Bytes of the lines that a step's piece of an operand touches: its rows begin anywhere at multiples of `alignment`.
-static double lineBytesOf(int64_t side, int64_t depth, int64_t elementBytes, int64_t alignment, bool isAlongK) {
+/// Tiles of one wave ask for lines side by side, in the order of the launch; later ones have drifted apart, so that
+/// what counts is sectors, and rows that start at sectors touch no more of them (steps of 128 x 256 take 1170 clocks
+/// of rows at lines in several rounds, 1200 at 32 and 64 bytes, 1800 at 16; docs/notes/stream-k.md).
+static double lineBytesOf(int64_t side, int64_t depth, int64_t elementBytes, int64_t alignment, bool isAlongK,
+                          bool isWave) {
   constexpr double line = 128;
+  constexpr int64_t sector = 32;
+  if (!isWave && alignment >= sector)
+    alignment = int64_t(line);
   double piece = double((isAlongK ? depth : side) * elementBytes), rows = double(isAlongK ? side : depth);
   double aligned = double(std::min<int64_t>(alignment, int64_t(line)));
   double lines =
@@ -298,12 +306,14 @@ static bool canMulticast(const GemmProblem &problem, const GemmTile &tile, std::
 }
 
 /// Bytes of one step that come from L2: of what the CTAs of a cluster have in common each reads its part.
-static double l2BytesOf(const GemmProblem &problem, const GemmTile &tile, std::optional<unsigned> pairedSide) {
-  double lhs = problem.unpackedBits ? double(tile.m * tile.k) * lhsBytesInMemory(problem)
-                                    : double(problem.lhsTensors) * lineBytesOf(tile.m, tile.k, problem.lhsBytes,
-                                                                               problem.lhsAlignment, problem.lhsAlongK);
+static double l2BytesOf(const GemmProblem &problem, const GemmTile &tile, std::optional<unsigned> pairedSide,
+                        bool isWave) {
+  double lhs = problem.unpackedBits
+                   ? double(tile.m * tile.k) * lhsBytesInMemory(problem)
+                   : double(problem.lhsTensors) *
+                         lineBytesOf(tile.m, tile.k, problem.lhsBytes, problem.lhsAlignment, problem.lhsAlongK, isWave);
   double rhs = double(problem.rhsTensors) *
-               lineBytesOf(tile.n, tile.k, problem.rhsBytes, problem.rhsAlignment, problem.rhsAlongK);
+               lineBytesOf(tile.n, tile.k, problem.rhsBytes, problem.rhsAlignment, problem.rhsAlongK, isWave);
   double common = !pairedSide ? 0 : *pairedSide == 0 ? rhs : lhs;
   return lhs + rhs - common / double(tile.multicast) * double(tile.multicast - 1);
 }
@@ -410,9 +420,11 @@ static TileTime timeTile(const GemmProblem &problem, const GemmTile &tile, std::
     time.matrix *= 1 + 2 / std::sqrt(double(tile.m * tile.n) / double(tile.warps * 32));
   double written = isBoxed ? 0 : double(stepBytesOf(problem, tile));
   time.shared = (sharedReads(problem, tile) + written) / device.sharedBytesPerClock;
-  double lines = l2BytesOf(problem, tile, pairedSide) / panelBytesOfSm(busySms, device);
   // Roles run ahead, each by what its tiles leave it: after the first tiles nobody is beside anybody.
   bool isWave = !isBoxed || tiles * double(tile.split) <= double(device.sms);
+  double lines = l2BytesOf(problem, tile, pairedSide, isWave) / panelBytesOfSm(busySms, device);
+  if (isBoxed && tile.split > 1) // Neighbours have other steps of the same tile.
+    lines *= device.waveMerge;
   time.l2 = lines * (isWave ? 1 : device.waveMerge);
   // What steps compute has a price of its own.
   bool computes = problem.lhsWork + problem.rhsWork > 0;
@@ -449,20 +461,22 @@ static TileTime timeTile(const GemmProblem &problem, const GemmTile &tile, std::
   return time;
 }
 
-/// Of the L2's rate, what the sums of other CTAs come at: beside its own ones a thread has registers for few. 3, 5 and
-/// 6 parts of 128 x 256 sums take 23, 40 and 37 thousand clocks on an H100 (docs/notes/stream-k.md).
-static constexpr double receivedPart = 0.6;
-
-/// Clocks of the GPU where CTAs (or clusters) go on from whole tiles to parts of the others.
-static double tailClocks(const GemmProblem &problem, const GemmTile &tile, const TileTime &time, int64_t tiles,
-                         const Device &device) {
+/// Clocks of the GPU where CTAs (or clusters) go on from whole tiles to parts of the others, but for the merge.
+static double tailClocks(const GemmTile &tile, const TileTime &time, int64_t tiles, const Device &device) {
   int64_t slots = device.sms / tile.multicast, clusters = llvm::divideCeil(tiles, tile.multicast);
   double rounds = double(llvm::divideCeil(tile.whole, slots)),
          shares = double(llvm::divideCeil((clusters - tile.whole) * tile.parts, slots));
-  double ends = time.stores + time.warps, bytes = double(tile.m * tile.n * problem.products * 4);
+  double ends = time.stores + time.warps;
   return rounds * (time.steps * time.alone + ends) +
-         shares * (std::ceil(time.steps / double(tile.parts)) * time.alone + ends) +
-         mergeClocks(bytes, double(tile.parts), receivedPart, device);
+         shares * (std::ceil(time.steps / double(tile.parts)) * time.alone + ends);
+}
+
+/// And the merge, which begins when the last steps are over, whatever these wait for.
+static double tailMergeClocks(const GemmProblem &problem, const GemmTile &tile, const Device &device) {
+  constexpr int64_t rows = 64, lineBytes = 128; // Of the blocks that results leave in.
+  int64_t line = std::gcd(tile.n, lineBytes / problem.resultBytes);
+  double pieces = std::max(double(tile.m * tile.n) / double(rows * line * (tile.warps / 4)), 1.0);
+  return mergeShareClocks(double(tile.m * tile.n * problem.products * 4), double(tile.parts), pieces, device);
 }
 
 static GemmCost timeOf(const GemmProblem &problem, const GemmTile &tile, std::optional<unsigned> pairedSide,
@@ -474,7 +488,7 @@ static GemmCost timeOf(const GemmProblem &problem, const GemmTile &tile, std::op
   double throughput = double(tilesPerSm) * (time.steps * time.busy + time.stores + time.warps / double(resident)) +
                       time.warps * (1 - 1 / double(resident));
   double waits = double(rounds) * (time.steps * time.alone + time.stores + time.warps);
-  double clocks = tile.parts > 1 ? tailClocks(problem, tile, time, cost.tiles, device) : std::max(throughput, waits);
+  double clocks = tile.parts > 1 ? tailClocks(tile, time, cost.tiles, device) : std::max(throughput, waits);
   double seconds = (clocks + device.tiles.start) / device.clock;
   constexpr int64_t tallest = 256, sector = 32;
   if (tile.engine == tg::Engine::Wgmma && tile.m > tile.n && (tilesPerSm > 1 || tile.m == tallest))
@@ -490,6 +504,8 @@ static GemmCost timeOf(const GemmProblem &problem, const GemmTile &tile, std::op
     dram *= idleFactor;
   double unhidden = tile.engine == tg::Engine::Wgmma ? unhiddenByBoxes : unhiddenByThreads;
   cost.seconds = std::max(seconds, dram) + unhidden * std::min(seconds, dram) + device.launchSeconds;
+  if (tile.parts > 1)
+    cost.seconds += tailMergeClocks(problem, tile, device) / device.clock;
   double most = std::max({time.matrix, time.shared, time.l2, time.copies});
   cost.bound = dram > seconds                                       ? "dram"
                : time.stores + time.warps > time.steps * time.alone ? "stores"

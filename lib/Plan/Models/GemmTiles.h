@@ -34,10 +34,10 @@ inline GemmTile padded(const GemmProblem &problem, GemmTile tile) {
 double sharedReads(const GemmProblem &problem, const GemmTile &tile);
 
 /// What products gain at least by a tail: what it takes to merge them is known less well than the rest.
-inline constexpr double gainOfTail = 0.95;
+inline constexpr double gainOfTail = 0.97;
 
-/// The tile with its last rounds shared by several CTAs a tile: those that are not whole, or one more. Where one CTA
-/// has room on an SM, as those do that go on from tile to tile.
+/// The tile with the tiles behind its last whole round shared by several CTAs each. Where one CTA has room on an SM, as
+/// those do that go on from tile to tile.
 std::optional<GemmChoice> shareTail(const GemmProblem &problem, GemmTile tile, const GemmCost &whole,
                                     const Device &device);
 

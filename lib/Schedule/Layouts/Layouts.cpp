@@ -151,9 +151,8 @@ void LayoutChooser::collect() {
       unite({sum.getValue(), sum.getResult()});
     } else if (auto send = dyn_cast<tk::ClusterSendOp>(op)) {
       unite(send.getValues());
-    } else if (auto receive = dyn_cast<tk::PartReceiveOp>(op)) {
-      for (auto [onto, value] : llvm::zip(receive.getOnto(), receive.getValues()))
-        unite({onto, value});
+    } else if (auto sum = dyn_cast<tk::PartSumOp>(op)) {
+      unite({sum.getValue(), sum.getResult()});
     } else if (auto dot = dyn_cast<tk::DotOp>(op)) {
       unite({dot.getResult(), dot.getAcc()});
     } else if (auto broadcast = dyn_cast<tk::BroadcastOp>(op)) {

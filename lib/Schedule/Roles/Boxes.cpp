@@ -1,6 +1,7 @@
 // Accumulators to global memory by TMA: which stores, and the buffers they pass through.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Roles.h"
+#include "weft/Dialect/TileKernel/IR/PartOps.h"
 #include "weft/Schedule/Access.h"
 #include "weft/Schedule/Wgmma.h"
 #include "llvm/ADT/MapVector.h"
@@ -23,6 +24,8 @@ static bool isAccumulator(Value tile) {
     if (auto wait = dyn_cast<tk::DotWaitOp>(op))
       return isAccumulator(wait.getValues()[result.getResultNumber()]);
     if (auto sum = dyn_cast<tk::ClusterSumOp>(op))
+      return isAccumulator(sum.getValue());
+    if (auto sum = dyn_cast<tk::PartSumOp>(op))
       return isAccumulator(sum.getValue());
     if (auto loop = dyn_cast<scf::ForOp>(op))
       return isAccumulator(loop.getBody()->getTerminator()->getOperand(result.getResultNumber())) ||
@@ -68,7 +71,7 @@ bool schedule::canStoreBox(tk::StoreOp store, int64_t warps) {
 static void numberBlocks(ArrayRef<tk::StoreBoxOp> stores, int64_t warps) {
   int64_t passed = 0;
   bool isKnown = llvm::all_of(stores, [&](tk::StoreBoxOp store) {
-    return store->getBlock() == stores.front()->getBlock() && !store.getParted() && !store.getLiveColumns();
+    return store->getBlock() == stores.front()->getBlock() && !store.getShare() && !store.getLiveColumns();
   });
   for (tk::StoreBoxOp store : isKnown ? stores : ArrayRef<tk::StoreBoxOp>()) {
     if (passed > 0)
@@ -79,7 +82,7 @@ static void numberBlocks(ArrayRef<tk::StoreBoxOp> stores, int64_t warps) {
   }
 }
 
-void schedule::storeBoxes(tk::ForTilesOp tiles, Operation *before, int64_t warps, int64_t sharedBytes, bool isParted) {
+void schedule::storeBoxes(tk::ForTilesOp tiles, Operation *before, int64_t warps, int64_t sharedBytes, int64_t shares) {
   SmallVector<tk::StoreOp> stores;
   tiles.walk([&](tk::StoreOp store) {
     if (canStoreBox(store, warps))
@@ -107,11 +110,47 @@ void schedule::storeBoxes(tk::ForTilesOp tiles, Operation *before, int64_t warps
     }
     OpBuilder builder(store);
     int64_t live = getLiveShape(getAccess(store))[1];
-    ofBuffers[buffer].push_back(tk::StoreBoxOp::create(
-        builder, store.getLoc(), store.getValue(), store.getTarget(), store.getSymbols(), buffer, store.getMap(),
-        isParted, live < columns ? builder.getI64IntegerAttr(live) : IntegerAttr()));
+    Value share = shares > 1 ? tk::ClusterRankOp::create(builder, store.getLoc()) : Value();
+    ofBuffers[buffer].push_back(
+        tk::StoreBoxOp::create(builder, store.getLoc(), store.getValue(), store.getTarget(), store.getSymbols(), buffer,
+                               share, store.getMap(), share ? builder.getI64IntegerAttr(shares) : IntegerAttr(),
+                               live < columns ? builder.getI64IntegerAttr(live) : IntegerAttr()));
     store.erase();
   }
   for (auto &[buffer, passing] : ofBuffers)
     numberBlocks(passing, warps);
+}
+
+/// The stores that are all there is behind the elements of `value`, each computed by itself; false if there is more.
+static bool findBoxes(Value value, SmallVectorImpl<tk::StoreBoxOp> &boxes) {
+  return llvm::all_of(value.getUsers(), [&](Operation *user) {
+    if (auto box = dyn_cast<tk::StoreBoxOp>(user)) {
+      if (!llvm::is_contained(boxes, box))
+        boxes.push_back(box);
+      return true;
+    }
+    return isa<tk::MapOp>(user) &&
+           llvm::all_of(user->getResults(), [&](Value result) { return findBoxes(result, boxes); });
+  });
+}
+
+void schedule::sharePartSums(tk::ForTilesOp tiles) {
+  auto sums = tiles.getOps<tk::PartSumOp>();
+  SmallVector<tk::StoreBoxOp> boxes;
+  if (std::distance(sums.begin(), sums.end()) != 1 || !findBoxes((*sums.begin()).getResult(), boxes) || boxes.empty())
+    return;
+  tk::PartSumOp sum = *sums.begin();
+  tk::SharedType buffer = boxes.front().getBuffer().getType();
+  int64_t line = buffer.getShape()[1], threads = 128; // A block of 64 rows is one warpgroup's.
+  if (!llvm::all_of(boxes, [&](tk::StoreBoxOp box) {
+        return tk::SharedType(box.getBuffer().getType()).getShape()[1] == line && box.getLiveColumns() == sum.getLive();
+      }))
+    return;
+  Builder builder(tiles.getContext());
+  sum.setPieceAttr(builder.getI64IntegerAttr(slotRows * line / threads));
+  for (tk::StoreBoxOp box : boxes) {
+    box.getShareMutable().assign(sum.getShare());
+    box.setSharesAttr(builder.getI64IntegerAttr(sum.getMost()));
+    box->removeAttr(passedAttr); // Each share begins with the first slot.
+  }
 }

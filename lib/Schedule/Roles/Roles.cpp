@@ -148,7 +148,8 @@ struct TkRolesPass : schedule::impl::TkRolesBase<TkRolesPass> {
     bool takesTurns = schedule && schedule.getTurns() && consumers > 4;
     takesTurns &= overlapDots(tiles, *uses, takesTurns);
     waitForDots(tiles, *uses);
-    storeBoxes(tiles, producer, consumers, sharedBytes - countSharedBytes(kernel), isParted);
+    storeBoxes(tiles, producer, consumers, sharedBytes - countSharedBytes(kernel), isParted ? parts : 1);
+    sharePartSums(tiles);
     if (isParted && !tiles.getOps<tk::StoreOp>().empty()) {
       kernel.emitError("expected shared memory for the results of a tile that ")
           << parts << " CTAs share; use fewer stages or smaller tiles";

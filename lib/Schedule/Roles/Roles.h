@@ -43,8 +43,11 @@ void waitForDots(tk::ForTilesOp tiles, llvm::ArrayRef<ChannelUse> uses);
 /// Whether warpgroups hold whole blocks of 64 rows and lines of 128 bytes of the stored tile.
 bool canStoreBox(tk::StoreOp store, int64_t warps);
 /// Stores of accumulators that are boxes become tk.store_box, as far as `sharedBytes` of shared memory last; buffers
-/// are made before `before`. `warps` of the role. `isParted`: each CTA of the cluster stores its share.
-void storeBoxes(tk::ForTilesOp tiles, mlir::Operation *before, int64_t warps, int64_t sharedBytes, bool isParted);
+/// are made before `before`. `warps` of the role. `shares` above 1: each CTA of a cluster of so many stores its share.
+void storeBoxes(tk::ForTilesOp tiles, mlir::Operation *before, int64_t warps, int64_t sharedBytes, int64_t shares);
+/// Where CTAs that have parts of a tile's steps (tk.part_sum) do nothing with their sums but to store boxes, each adds
+/// up and stores a share of the tile.
+void sharePartSums(tk::ForTilesOp tiles);
 
 /// Divides the loop of a tile's dots among the CTAs of a cluster: every s-th step from r on goes to the CTA with number
 /// r of s, and sums pass through the buffer of an operand (tk.cluster_sum). False, with nothing changed, where the

@@ -39,8 +39,8 @@ func.func @f(%a: !tk.tile<64x64xf32>, %i: index) {
 
 // -----
 func.func @f(%a: !tk.tile<64x64xf32>, %i: index) {
-  // expected-error @+1 {{expected values of the types of what they are added to}}
-  %0 = tk.part_receive %i onto %a : !tk.tile<64x64xf32> of 96 : !tk.tile<64x32xf32>
+  // expected-error @+1 {{expected pieces of multiples of 4 registers, got 6}}
+  %0, %stores, %share = tk.part_sum %a part (%i, %i, %i) of 96 x 4 in pieces of 6 : !tk.tile<64x64xf32>
   return
 }
 

@@ -148,8 +148,8 @@ func.func @parts(%m: !tk.tile<64xf32>, %a: !tk.tile<64x64xf32>) {
   // CHECK: tk.part_send %{{.*}}, %{{.*}} part(%[[NUMBER]], %[[PART]], %[[PARTS]]) of 96 x 4 live 48 : !tk.tile<64xf32>, !tk.tile<64x64xf32>
   %turns, %stores = tk.part_send %m, %a part (%number, %part, %parts) of 96 x 4 live 48 : !tk.tile<64xf32>, !tk.tile<64x64xf32>
   // CHECK: tk.part_receive %[[NUMBER]] of 96 : !tk.tile<64xf32>, !tk.tile<64x64xf32>
-  // CHECK: tk.part_receive %[[NUMBER]] onto %{{.*}} : !tk.tile<64x64xf32> of 96 live 48 : !tk.tile<64x64xf32>
+  // CHECK: tk.part_sum %{{.*}} part(%[[NUMBER]], %[[PART]], %[[PARTS]]) of 96 x 4 live 48 in pieces of 16 : <64x64xf32>
   %max, %sum = tk.part_receive %number of 96 : !tk.tile<64xf32>, !tk.tile<64x64xf32>
-  %all = tk.part_receive %number onto %sum : !tk.tile<64x64xf32> of 96 live 48 : !tk.tile<64x64xf32>
+  %all, %has, %share = tk.part_sum %sum part (%number, %part, %parts) of 96 x 4 live 48 in pieces of 16 : !tk.tile<64x64xf32>
   return
 }

@@ -1,11 +1,12 @@
-// The last tiles of a long product are shared by CTAs that would have nothing to do: not where the last wave is whole, where sums are few, nor where more than a
-// conversion follows.
+// The last tiles of a long product are shared by CTAs that would have nothing to do: not where the last wave is whole, nor where sums are few. Whatever
+// follows elementwise is of each CTA's share.
 // RUN: weft-opt %s --pass-pipeline="builtin.module(builtin.module(weft-plan-gpu{target=sm_90a}))" | FileCheck %s
 // RUN: weft-opt %s --pass-pipeline="builtin.module(builtin.module(weft-plan-gpu{target=sm_90a}))" --remarks-filter=plan --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // 192 tiles on 132 SMs: 66 of 96 clusters' tiles whole, the others in two parts each.
 // CHECK: module @long {{.*}}order = "tail<66,2,{{[a-z<>0-9,-]+}}>", persistent = true, split = 1, multicast = 2>
 // CHECK-NOT: tail<
+// CHECK: module @gate {{.*}}order = "tail<66,2,
 // REMARK: contraction 1 x 1000 x 6144 x 14336: 192 tiles {{.*}}; 2 CTAs share each tile behind the first 66
 
 #l = affine_map<(m, n, k) -> (m, k)>

@@ -174,6 +174,8 @@ LogicalResult StoreBoxOp::verify() {
       buffer.getShape()[0] != rows)
     return emitOpError("expected a buffer of 64 lines of 32 to 128 bytes for a tile of two dimensions, got ")
            << type << " through " << buffer;
+  if (bool(getShare()) != bool(getShares()) || (getShares() && *getShares() < 2))
+    return emitOpError("expected a share of at least 2");
   int64_t live = getLiveColumns().value_or(type.getShape()[1]);
   if (live < 1 || live > type.getShape()[1] || live % buffer.getShape()[1])
     return emitOpError("expected live columns of whole lines of ")

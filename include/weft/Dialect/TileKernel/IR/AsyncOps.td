@@ -205,7 +205,7 @@ def TK_ClusterSumOp : TK_Op<"cluster_sum", [AllTypesMatch<["value", "result"]>, 
   let summary = "the sum of a tile over the CTAs of the cluster, each CTA's share in its registers";
   let description = [{
     CTA r of s has the sums of the r-th of s equal parts of every thread's registers; its others hold partial sums,
-    which nobody reads (`tk.store_box` with `parted` leaves them out). Parts go through distributed shared memory to `buffer` of the CTA that adds them, in the
+    which nobody reads (`tk.store_box` with the CTA's share leaves them out). Parts go through distributed shared memory to `buffer` of the CTA that adds them, in the
     order of the CTAs. Nobody uses `buffer` any more when all warps of the role are here: copies to it have been waited for.
     Its bytes: those of the tile in f32, times (CTAs - 1) / CTAs; they complete the phase of `channel` that `tk.cluster_open` began. Each warp of each CTA
     gives the channel's slot back, to all CTAs, when it is here: sends wait for all of them.
@@ -251,22 +251,22 @@ def TK_ClusterSendOp : TK_Op<"cluster_send", [AttrSizedOperandSegments, MemoryEf
   let hasVerifier = 1;
 }
 
-def TK_StoreBoxOp : TK_Op<"store_box", [MemoryEffects<[MemRead, MemWrite]>]> {
+def TK_StoreBoxOp : TK_Op<"store_box", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "a register tile to a box of a tensor, through shared memory and by TMA";
   let description = [{
     target[map(d)[symbols]] becomes value[d] inside the tensor's bounds. The tile is an accumulator of wgmma (or has its layout): each warpgroup passes blocks
     of 64 rows and one line of 32, 64 or 128 bytes through slots of `buffer`, in turn, and the copies from there are under way when the op is over; the end of the kernel
-    waits for them. `buffer` has the same number of slots for each warpgroup of the role. With `parted` a CTA of a cluster stores its share only
-    (see `tk.cluster_sum`). Columns from `live_columns` on, whole lines, are not stored.
+    waits for them. `buffer` has the same number of slots for each warpgroup of the role. A CTA that has number `share` of `shares` stores its blocks only, as many
+    as each other one or one more (see `tk.cluster_sum`, `tk.part_sum`); one whose `share` is `shares` stores all. Columns from `live_columns` on, whole lines, are not stored.
 
     ```mlir
     tk.store_box %t, %y[%i, %j] map affine_map<(d0, d1)[s0, s1] -> (s0 * 128 + d0, s1 * 256 + d1)> through %b
         : !tk.tile<128x256xf16>, !tk.global<tensor<1024x768xf16>>, !tk.shared<4 x 64x64xf16>
     ```
   }];
-  let arguments = (ins TK_TileType:$value, TK_GlobalType:$target, Variadic<Index>:$symbols, TK_SharedType:$buffer, AffineMapAttr:$map, UnitAttr:$parted,
-                       OptionalAttr<I64Attr>:$live_columns);
-  let assemblyFormat = [{$value `,` $target (`[` $symbols^ `]`)? `map` $map `through` $buffer (`parted` $parted^)? attr-dict
+  let arguments = (ins TK_TileType:$value, TK_GlobalType:$target, Variadic<Index>:$symbols, TK_SharedType:$buffer, Optional<Index>:$share, AffineMapAttr:$map,
+                       OptionalAttr<I64Attr>:$shares, OptionalAttr<I64Attr>:$live_columns);
+  let assemblyFormat = [{$value `,` $target (`[` $symbols^ `]`)? `map` $map `through` $buffer (`share` $share^ `of` $shares)? attr-dict
                          `:` type($value) `,` type($target) `,` type($buffer)}];
   let hasVerifier = 1;
 }

@@ -45,17 +45,39 @@ def TK_PartSendOp : Op<TileKernel_Dialect, "part_send", [MemoryEffects<[MemRead,
 def TK_PartReceiveOp : Op<TileKernel_Dialect, "part_receive", [MemoryEffects<[MemRead]>]> {
   let summary = "what a CTA has sent of a tile's sums";
   let description = [{
-    The values that part number `number` has sent (`tk.part_send`, whose values have the same types), or what they are added to (`onto`): as they come, so that a thread holds
-    few of them.
+    The values that part number `number` has sent (`tk.part_send`, whose values have the same types).
 
     ```mlir
     %max, %sum = tk.part_receive %number of 96 live 48 : !tk.tile<64xf32>, !tk.tile<64x64xf32>
-    %all = tk.part_receive %number onto %some : !tk.tile<64x64xf32> of 96 : !tk.tile<64x64xf32>
     ```
   }];
-  let arguments = (ins Index:$number, Variadic<TK_TileType>:$onto, I64Attr:$slots, OptionalAttr<I64Attr>:$live);
+  let arguments = (ins Index:$number, I64Attr:$slots, OptionalAttr<I64Attr>:$live);
   let results = (outs Variadic<TK_TileType>:$values);
-  let assemblyFormat = "$number (`onto` $onto^ `:` type($onto))? `of` $slots (`live` $live^)? attr-dict `:` type($values)";
+  let assemblyFormat = "$number `of` $slots (`live` $live^)? attr-dict `:` type($values)";
+}
+
+def TK_PartSumOp : Op<TileKernel_Dialect, "part_sum", [AllTypesMatch<["value", "result"]>, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "the sum of a tile over the CTAs that have parts of its steps";
+  let description = [{
+    Where several CTAs have a tile (see `tk.tile_part`, whose results are the operands) their values pass through a variable of the module, which has room for `slots` parts; a tile
+    has `most`. Elements have 32 bits, and of two dimensions only the first `live` columns count. All threads of the role execute the op. Where the CTA has the tile for itself the
+    result is the value, `stores` is true, and `share` is `most`.
+
+    Without `piece` the CTA that comes last adds up all parts, in their order: nobody waits for anybody. It alone `stores`.
+
+    With `piece` the registers of each thread are pieces of so many, dealt to the parts in their order: `share` is the CTA's part, and the result has the sums of its pieces, while the
+    others hold partial sums, which nobody reads (`tk.store_box` with that share leaves them out). Each CTA sends what it does not add up, and waits for all other parts of the tile:
+    those have neighbouring numbers, and CTAs begin in the order of their numbers.
+
+    ```mlir
+    %sum, %stores, %share = tk.part_sum %acc part (%number, %part, %parts) of 96 x 4 live 48 in pieces of 32 : !tk.tile<64x64xf32>
+    ```
+  }];
+  let arguments = (ins TK_TileType:$value, Index:$number, Index:$part, Index:$parts, I64Attr:$slots, I64Attr:$most, OptionalAttr<I64Attr>:$live,
+                       OptionalAttr<I64Attr>:$piece);
+  let results = (outs TK_TileType:$result, I1:$stores, Index:$share);
+  let assemblyFormat = [{$value `part` `(` $number `,` $part `,` $parts `)` `of` $slots `x` $most (`live` $live^)? (`in` `pieces` `of` $piece^)? attr-dict
+                         `:` type($value)}];
   let hasVerifier = 1;
 }
 
