@@ -5,6 +5,7 @@
 #include "weft/Target/PackedSteps.h"
 #include "weft/Target/ReadAhead.h"
 #include "weft/Target/Slices.h"
+#include "weft/Target/SplitSteps.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <array>
@@ -216,13 +217,13 @@ static int64_t sentBytes(const GemmProblem &problem, const GemmTile &tile) {
 }
 
 /// Whether warps without a warpgroup's instructions can share the steps of a tile among CTAs, each of which then has a
-/// share of the rows. Where steps do not compute their operands, fewer tiles than SMs, and clusters: others were not
-/// measured.
+/// share of the rows. Where steps do not compute their operands, fewer tiles than SMs: others were not measured.
 static bool canSplitRows(const GemmProblem &problem, const GemmTile &tile, int64_t tiles, const Device &device) {
   int64_t steps = llvm::divideCeil(problem.k, tile.k) * problem.taps;
   bool computes = problem.lhsWork + problem.rhsWork > 0, hasClusters = device.maxCluster > 1;
-  if ((!computes && (!hasClusters || tiles >= int64_t(device.sms))) ||
-      (hasClusters && tile.split > int64_t(device.maxCluster)))
+  int64_t sums = tile.m * tile.n * problem.products * tile.split;
+  bool hasRoom = hasClusters ? tile.split <= int64_t(device.maxCluster) : tiles <= gpu::mostBytesOfParts / (4 * sums);
+  if ((!computes && tiles >= int64_t(device.sms)) || !hasRoom)
     return false;
   bool isDot = tile.engine != tg::Engine::Simt || std::min(tile.m, tile.n) >= 16; // Thin ones are no loop of dots.
   // Steps that compute their operands wait for what they load: one more is a wait more, which the price has not (with
