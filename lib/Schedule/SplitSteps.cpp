@@ -295,9 +295,9 @@ static void eraseDead(tk::ForTilesOp tiles) {
 
 /// Whether the parts of all tiles, f32, make a variable of bounded size.
 static bool canMeetInMemory(tk::ForTilesOp tiles, int64_t sums, int64_t parts) {
-  constexpr int64_t mostBytes = 16 << 20, bytes = 4;
+  constexpr int64_t bytes = 4;
   std::optional<int64_t> count = countTiles(tiles);
-  return count && *count <= mostBytes / (sums * parts * bytes);
+  return count && *count <= weft::gpu::mostBytesOfParts / (sums * parts * bytes);
 }
 
 /// Whether all that the loop carries are sums of its dots, in tiles of one type.

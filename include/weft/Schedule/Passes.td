@@ -322,7 +322,8 @@ def TkPipeline : Pass<"weft-tk-pipeline", "::mlir::ModuleOp"> {
   let description = [{
     In a loop whose channels are of cp_async, the copies of an iteration are started `slots - 1` iterations earlier: those of the first iterations before
     the loop, the others in the loop behind the wait of their channel, whose barrier says that nobody reads their slot any more. So there is one barrier for
-    each channel and iteration. Copies beyond the last iteration fetch nothing (their guard says so, they write zeros), and a wait after the loop ends them. Where
+    each channel and iteration. A channel of one slot has its copies behind the first wait that follows its reads, that of another channel: values are copied
+    while keys are multiplied, and the next keys while values are. The first copies start ahead of the wait for what is copied once, right before the loop. Copies beyond the last iteration fetch nothing (their guard says so, they write zeros), and a wait after the loop ends them. Where
     all iterations have slots of their own, all copies stand before the loop, which commits empty groups. The count of groups
     that may be under way at a wait follows from the order of all commits. What was copied ahead of the loop for the loop alone (an attention's queries) has no
     wait of its own: the loop's first one waits for copies that are committed later. `tk.schedule` on the ops of a channel and on dots says `latency` (iterations), `stage` and

@@ -3,10 +3,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Memory.h"
 #include "Patterns.h"
+#include "ReadAhead.h"
 #include "Shared.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "weft/Schedule/Mma.h"
+#include "weft/Target/ReadAhead.h"
 
 using namespace mlir;
 using namespace weft;
@@ -147,6 +149,31 @@ void roundToTf32(OpBuilder &builder, Location loc, MutableArrayRef<Value> words)
       value = emitAsm(builder, loc, word, value, "cvt.rna.tf32.f32 $0, $1;", "=r,r", /*hasSideEffects=*/false).front();
 }
 
+Operation *getOpBefore(OpBuilder &builder) {
+  Block::iterator place = builder.getInsertionPoint();
+  return place == builder.getInsertionBlock()->begin() ? nullptr : &*std::prev(place);
+}
+
+void mark(Operation *op, StringRef attribute) { op->setAttr(attribute, UnitAttr::get(op->getContext())); }
+
+/// Steps of the dot's operands that shared memory has room for at once; 1 where one of them is in registers.
+int64_t countStages(tk::DotOp dot) {
+  int64_t stages = std::numeric_limits<int64_t>::max();
+  for (Value operand : {dot.getLhs(), dot.getRhs()}) {
+    auto slot = operand.getDefiningOp<tk::SlotOp>();
+    stages = std::min(stages, slot ? cast<tk::SharedType>(slot.getBuffer().getType()).getSlots() : 1);
+  }
+  return stages;
+}
+
+/// Marks what reads memory of the ops behind `before`, up to the place where `builder` is.
+void markReads(OpBuilder &builder, Operation *before) {
+  Block::iterator first = before ? std::next(Block::iterator(before)) : builder.getInsertionBlock()->begin();
+  for (Operation &op : llvm::make_range(first, builder.getInsertionPoint()))
+    if (!isMemoryEffectFree(&op))
+      mark(&op, firstReadAttr);
+}
+
 class LowerDot : public TilePattern<tk::DotOp> {
 public:
   using TilePattern::TilePattern;
@@ -177,7 +204,7 @@ public:
     SmallVector<bool> live = findLiveColumns(op, acc, step->bits);
     int64_t steps = llvm::divideCeil(op.countLiveDepth(), slices * depth); // Of a slice.
     if (instruction)
-      multiply(rewriter, op, *instruction, step->bits, live, lhs, rhs, steps, sums);
+      multiply(rewriter, op, *instruction, step->bits, role.warps, live, lhs, rhs, steps, sums);
     else
       multiplyAdd(rewriter, op, step->bits, live, lhs, rhs, steps, depth, sums);
     rewriter.replaceOpWithMultiple(op, {sums});
@@ -196,12 +223,16 @@ private:
   }
 
   static void multiply(OpBuilder &builder, tk::DotOp op, const MmaForm &form, const AccumulatorBits &bits,
-                       ArrayRef<bool> live, OperandSource &lhs, OperandSource &rhs, int64_t steps,
+                       int64_t warps, ArrayRef<bool> live, OperandSource &lhs, OperandSource &rhs, int64_t steps,
                        MutableArrayRef<Value> sums) {
     std::string mnemonic = getMnemonic(form, getTileElement(op.getLhs().getType()), op);
     unsigned rows = 1u << bits.m.size(), columns = 1u << bits.n.size(), perFragment = 1u << bits.fragmentBits;
     bool isTf32 = getTileElement(op.getLhs().getType()).isF32();
+    Operation *before = getOpBefore(builder);
     SmallVector<Value> a = lhs.readWords(0), b = rhs.readWords(0, live), nextA, nextB;
+    bool isAhead = readsAhead(rows * llvm::count(live, true), warps, countStages(op));
+    if (isAhead)
+      markReads(builder, before);
     for (int64_t s = 0; s < steps; ++s) {
       if (s + 1 < steps) {
         nextA = lhs.readWords(s + 1);
@@ -212,6 +243,7 @@ private:
         roundToTf32(builder, op.getLoc(), b);
       }
       unsigned wordsA = a.size() / rows, wordsB = b.size() / columns;
+      before = getOpBefore(builder);
       for (unsigned i = 0; i < rows; ++i)
         for (unsigned step = 0; step < columns; ++step) {
           unsigned j =
@@ -221,6 +253,8 @@ private:
           emitMma(builder, op.getLoc(), mnemonic, ArrayRef(a).slice(i * wordsA, wordsA),
                   ArrayRef(b).slice(j * wordsB, wordsB), sums.slice(bits.getRegister(i, j), perFragment));
         }
+      if (Operation *product = before->getNextNode(); product && isAhead)
+        mark(product, firstProductAttr);
       a = nextA;
       b = nextB;
     }

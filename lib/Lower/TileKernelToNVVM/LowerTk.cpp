@@ -5,6 +5,7 @@
 #include "LaunchLowering.h"
 #include "Memory.h"
 #include "Parts.h"
+#include "ReadAhead.h"
 #include "Tma.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -167,6 +168,7 @@ private:
     if (failed(addTensorMaps(kernel, info)) || failed(convert(kernel, info)))
       return std::nullopt;
     packLoopState(kernel);
+    readAhead(kernel);
     return lowered;
   }
 

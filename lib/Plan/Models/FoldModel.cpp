@@ -288,9 +288,10 @@ FoldCost estimateFold(const FoldProblem &problem, const FoldTile &tile, const De
   int64_t ctas = tile.parts > 1 ? tile.whole + (cost.tiles - tile.whole) * tile.parts : cost.tiles;
   int64_t perSm = llvm::divideCeil(ctas, int64_t(device.sms));
   double resident = double(std::min(cost.ctasPerSm, perSm));
-  // A slot's copy is there when the other slots' steps are over.
-  double waits =
-      isVector(problem) ? 0 : (device.loadClocks + step.copy) / double(std::max<int64_t>(tile.stages - 1, 1));
+  // A slot's copy is there when the other slots' steps are over. One slot is filled while values are multiplied, or
+  // keys.
+  constexpr double oneSlot = 0.5;
+  double waits = isVector(problem) ? 0 : (device.loadClocks + step.copy) / std::max(double(tile.stages - 1), oneSlot);
   double stepClocks = std::max({resident * step.busy, step.alone, waits}) + step.chain;
   // A tile's first operands, what of its first and last step nothing hides, its results. Where CTAs go on, the next
   // tile's operands are on their way; with one slot for queries they wait for this tile's last product, and steps wait
@@ -431,12 +432,16 @@ static int64_t findSharedOfSm(const FoldProblem &problem, const Device &device) 
   return problem.getRows() > warpRows ? whole : std::min<int64_t>(whole, int64_t(device.l1PerSm) * 2 / 3);
 }
 
+/// Keys and values have a slot each at least, which is filled while the other is read. A decoder's fold is bound by
+/// what is under way.
+static int64_t leastStages(const FoldProblem &problem) { return problem.getRows() > warpRows ? 1 : 2; }
+
 /// More steps under way if two CTAs still fit an SM, or if there is no second one for it.
 static void setStages(const FoldProblem &problem, FoldTile &tile, const Device &device) {
   int64_t room = findSharedOfSm(problem, device), reserve = device.sharedReservedPerCta;
   bool isAlone = countTiles(problem, tile) <= int64_t(device.sms);
   int64_t share = isAlone ? std::min<int64_t>(device.sharedPerCta, room - reserve) : room / 2 - reserve;
-  for (tile.stages = 4; tile.stages > 2 && sharedOf(problem, tile) > share;)
+  for (tile.stages = 4; tile.stages > leastStages(problem) && sharedOf(problem, tile) > share;)
     --tile.stages;
 }
 
@@ -457,7 +462,7 @@ static FoldTile makeWarpTile(const FoldProblem &problem, const Device &device) {
   if (!problem.hasMatrix || problem.batch * int64_t(llvm::divideCeil(problem.getRows(), 128)) < int64_t(device.sms))
     tile.numRows = 64;
   tile.numRows = std::min<int64_t>(tile.numRows, std::max<int64_t>(llvm::PowerOf2Ceil(problem.getRows()), warpRows));
-  while (!fits(tile, 2, device.sharedPerCta) && (tile.numRows > warpRows || tile.step > leastStep))
+  while (!fits(tile, leastStages(problem), device.sharedPerCta) && (tile.numRows > warpRows || tile.step > leastStep))
     (tile.numRows > 2 * warpRows || tile.step == leastStep ? tile.numRows : tile.step) /= 2;
   tile.rows = spreadRows(problem, tile.numRows);
   tile.warps = std::clamp<int64_t>(tile.numRows / warpRows, 4, 8);

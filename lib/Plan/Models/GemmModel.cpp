@@ -3,7 +3,9 @@
 #include "GemmTiles.h"
 #include "TileParts.h"
 #include "weft/Target/PackedSteps.h"
+#include "weft/Target/ReadAhead.h"
 #include "weft/Target/Slices.h"
+#include "weft/Target/SplitSteps.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <array>
@@ -21,8 +23,9 @@ static constexpr double idleFactor = 1.07;
 /// tell to be the best takes 1.04 times the best; 1.07 where both are 0.34.
 static constexpr double unhiddenByBoxes = 0.2, unhiddenByThreads = 0.6;
 /// Of mma.sync's steps, the part of what shared memory takes that comes on top of the products: the same warps ask for
-/// fragments and multiply them.
-static constexpr double fragmentPart = 0.51;
+/// fragments and multiply them; and where the first ones are read ahead (of 4096^3 by 256 x 128 and 128 x 128 on an
+/// H100).
+static constexpr double fragmentPart = 0.51, fragmentPartAhead = 0.24;
 /// And of all steps, the part of what others take that comes on top of the longest.
 static constexpr double besidePart = 0.02;
 /// Of what a step's lines take in the L2, the part that comes on top of the way there and back, of the CTA's own and of
@@ -60,6 +63,14 @@ int64_t slicesOf(const GemmProblem &problem, const GemmTile &tile) {
   int64_t steps = llvm::divideCeil(llvm::divideCeil(problem.k, tile.k) * problem.taps, tile.split);
   int64_t stepBytes = tile.k * std::max(problem.lhsBytes, problem.rhsBytes);
   return gpu::countSlices(tile.m, tile.n, stepBytes, stepBytes * steps, tile.warps);
+}
+
+/// Whether a step's first fragments are read ahead of the last products of the step before.
+static bool readsAhead(const GemmProblem &problem, const GemmTile &tile) {
+  constexpr int64_t instructionPlaces = 16 * 8;
+  bool copies = problem.lhsWork + problem.rhsWork == 0 && !problem.unpackedBits && !problem.onlyK;
+  return tile.engine == tg::Engine::Mma && copies && slicesOf(problem, tile) == 1 &&
+         gpu::readsAhead(tile.m * tile.n / tile.warps / instructionPlaces, tile.warps, tile.stages);
 }
 
 /// Bytes of an element of the left operand in memory.
@@ -207,13 +218,13 @@ static int64_t sentBytes(const GemmProblem &problem, const GemmTile &tile) {
 }
 
 /// Whether warps without a warpgroup's instructions can share the steps of a tile among CTAs, each of which then has a
-/// share of the rows. Where steps do not compute their operands, fewer tiles than SMs, and clusters: others were not
-/// measured.
+/// share of the rows. Where steps do not compute their operands, fewer tiles than SMs: others were not measured.
 static bool canSplitRows(const GemmProblem &problem, const GemmTile &tile, int64_t tiles, const Device &device) {
   int64_t steps = llvm::divideCeil(problem.k, tile.k) * problem.taps;
   bool computes = problem.lhsWork + problem.rhsWork > 0, hasClusters = device.maxCluster > 1;
-  if ((!computes && (!hasClusters || tiles >= int64_t(device.sms))) ||
-      (hasClusters && tile.split > int64_t(device.maxCluster)))
+  int64_t sums = tile.m * tile.n * problem.products * tile.split;
+  bool hasRoom = hasClusters ? tile.split <= int64_t(device.maxCluster) : tiles <= gpu::mostBytesOfParts / (4 * sums);
+  if ((!computes && tiles >= int64_t(device.sms)) || !hasRoom)
     return false;
   bool isDot = tile.engine != tg::Engine::Simt || std::min(tile.m, tile.n) >= 16; // Thin ones are no loop of dots.
   // Steps that compute their operands wait for what they load: one more is a wait more, which the price has not (with
@@ -430,7 +441,8 @@ static TileTime timeTile(const GemmProblem &problem, const GemmTile &tile, std::
   bool computes = problem.lhsWork + problem.rhsWork > 0;
   auto [own, all] = isBoxed || computes ? std::pair(0.0, 0.0) : copyClocksOf(problem, tile, device);
   time.copies = all;
-  double products = time.matrix + (tile.engine == tg::Engine::Mma ? fragmentPart * time.shared : 0);
+  double ofFragments = readsAhead(problem, tile) ? fragmentPartAhead : fragmentPart;
+  double products = time.matrix + (tile.engine == tg::Engine::Mma ? ofFragments * time.shared : 0);
   double most = std::max({products, time.shared, time.l2, time.copies});
   time.busy = most + besidePart * (products + time.shared + time.l2 - most) +
               (isBoxed ? boxStepOf(problem, tile, device) : clocks.step) +

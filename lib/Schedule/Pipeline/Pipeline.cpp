@@ -27,7 +27,12 @@ struct LoopChannel {
   tk::CommitOp commit;
   tk::WaitOp wait;
   bool isAhead = false; ///< All iterations have slots of their own, which are filled before the loop.
-  int64_t distance() const { return tk::ChannelType(channel.getResult().getType()).getSlots() - (isAhead ? 0 : 1); }
+  /// The channel of the wait whose barrier frees a slot, and whether that wait is one of the same iteration.
+  unsigned freeing = 0;
+  bool isFreedInside = false;
+  int64_t getSlots() const { return tk::ChannelType(channel.getResult().getType()).getSlots(); }
+  /// From the iteration whose freeing wait is passed to the one that is copied there.
+  int64_t distance() const { return getSlots() - (isAhead || isFreedInside ? 0 : 1); }
   SmallVector<Operation *> producers() const {
     SmallVector<Operation *> ops{acquire};
     for (tk::CopyOp copy : copies)
@@ -49,9 +54,11 @@ public:
 
 private:
   bool canMove(const LoopChannel &channel);
+  void findFreeing(unsigned number);
   int64_t getPending(unsigned channel) const;
+  tk::WaitOp passWaitBefore();
   void emitProducers(OpBuilder &builder, const LoopChannel &channel, Value counter, bool isAlwaysInside);
-  void dropWaitsAhead(Operation *behind);
+  void dropWaitsAhead();
   std::optional<int64_t> getTrips() {
     std::optional<APInt> trips = loop.getStaticTripCount();
     return trips ? std::optional<int64_t>(trips->getZExtValue()) : std::nullopt;
@@ -88,15 +95,63 @@ bool LoopPipeliner::analyse() {
   }
   std::optional<int64_t> trips = getTrips();
   for (auto &[value, channel] : found) {
-    channel.isAhead = trips && *trips == channel.distance() + 1;
+    channel.isAhead = trips && *trips == channel.getSlots();
     if (canMove(channel))
       channels.push_back(channel);
   }
   llvm::sort(channels, [](const LoopChannel &a, const LoopChannel &b) {
     return a.wait->isBeforeInBlock(const_cast<tk::WaitOp &>(b.wait));
   });
-  // Groups are counted for all channels of the loop together.
-  return !channels.empty() && channels.size() == found.size();
+  for (unsigned number = 0; number < channels.size(); ++number)
+    findFreeing(number);
+  // A slot is filled ahead of the wait for it. Groups are counted for all channels of the loop together.
+  bool canFill = llvm::all_of(llvm::enumerate(channels), [](const auto &channel) {
+    return channel.value().distance() > 0 || channel.value().freeing < channel.index();
+  });
+  if (!channels.empty() && channels.size() == found.size() && canFill)
+    return true;
+  for (auto &[value, channel] : found)
+    if (channel.acquire && channel.getSlots() == 1 && trips != 1) { // Nobody may read it any more.
+      OpBuilder builder(channel.acquire);
+      tk::BarrierOp::create(builder, channel.acquire.getLoc());
+    }
+  return false;
+}
+
+/// Calls `visit` with all that use a buffer or its slots.
+static void forEachUser(Value buffer, function_ref<void(Operation *)> visit) {
+  for (Operation *user : buffer.getUsers())
+    if (auto slot = dyn_cast<tk::SlotOp>(user))
+      forEachUser(slot.getResult(), visit);
+    else
+      visit(user);
+}
+
+static Value getBuffer(Value shared) {
+  while (auto slot = shared.getDefiningOp<tk::SlotOp>())
+    shared = slot.getBuffer();
+  return shared;
+}
+
+/// The channel's own wait in the next iteration; of one slot the first wait behind its last read: a fold's keys have
+/// been read when it waits for its values, and these when it waits for the next keys.
+void LoopPipeliner::findFreeing(unsigned number) {
+  LoopChannel &channel = channels[number];
+  Operation *last = channel.wait;
+  bool isHere = channel.getSlots() == 1;
+  for (tk::CopyOp copy : channel.copies)
+    forEachUser(getBuffer(copy.getTarget()), [&](Operation *user) {
+      Operation *op = loop.getBody()->findAncestorOpInBlock(*user);
+      isHere &= op != nullptr;
+      if (op && !isa<tk::CopyOp>(user) && last->isBeforeInBlock(op))
+        last = op;
+    });
+  channel.freeing = isHere ? 0 : number;
+  for (unsigned i = channels.size(); isHere && i-- > number + 1;)
+    if (last->isBeforeInBlock(channels[i].wait)) {
+      channel.freeing = i;
+      channel.isFreedInside = true;
+    }
 }
 
 /// Ops of the body that `op` needs: index arithmetic and slots. False if there are others.
@@ -119,7 +174,7 @@ static bool collectSlice(Operation *op, Block *body, llvm::SetVector<Operation *
 }
 
 bool LoopPipeliner::canMove(const LoopChannel &channel) {
-  if (!channel.acquire || channel.copies.empty() || !channel.commit || !channel.wait || channel.distance() < 1)
+  if (!channel.acquire || channel.copies.empty() || !channel.commit || !channel.wait)
     return false;
   llvm::SetVector<Operation *> slice;
   return llvm::all_of(channel.producers(), [&](Operation *op) { return collectSlice(op, loop.getBody(), slice); });
@@ -138,10 +193,12 @@ int64_t LoopPipeliner::getPending(unsigned waiting) const {
       if (i < channel.distance())
         commits[{c, i}] = ++last;
   for (int64_t i = 0; i < 2 * iterations + 2; ++i)
-    for (auto [c, channel] : llvm::enumerate(channels)) {
-      if (c == waiting)
-        least = std::min(least, last - commits[{c, i}]);
-      commits[{c, i + channel.distance()}] = ++last;
+    for (unsigned passed = 0; passed < channels.size(); ++passed) {
+      if (passed == waiting)
+        least = std::min(least, last - commits[{passed, i}]);
+      for (auto [c, channel] : llvm::enumerate(channels))
+        if (channel.freeing == passed)
+          commits[{c, i + channel.distance()}] = ++last;
     }
   return least;
 }
@@ -156,10 +213,12 @@ void LoopPipeliner::annotate() {
                                }));
   };
   int64_t cluster = 0;
-  for (LoopChannel &channel : channels) {
+  for (auto [number, channel] : llvm::enumerate(channels)) {
     note(channel.wait, 0, channel.distance(), cluster++);
-    for (Operation *op : channel.producers())
-      note(op, channel.distance(), 0, cluster);
+    for (const LoopChannel &freed : channels)
+      for (Operation *op : freed.producers())
+        if (freed.freeing == number)
+          note(op, freed.distance(), 0, cluster);
     ++cluster;
     for (Operation &op : *loop.getBody())
       if (isa<tk::DotOp>(op) && channel.wait->isBeforeInBlock(&op))
@@ -205,11 +264,11 @@ static bool waitsFirst(scf::ForOp loop, tk::WaitOp wait) {
 }
 
 /// What came ahead of the loop, for the loop alone (an attention's queries), needs no wait of its own: the first one of
-/// the loop waits for copies that were asked for later. So those of the loop are under way beside it. `behind`: the op
-/// ahead of the loop's first copies.
-void LoopPipeliner::dropWaitsAhead(Operation *behind) {
+/// the loop waits for copies that were asked for later. So those of the loop are under way beside it.
+void LoopPipeliner::dropWaitsAhead() {
   if (!waitsFirst(loop, channels.front().wait))
     return;
+  Operation *behind = loop->getPrevNode();
   while (behind && (isPure(behind) || isa<tk::WaitOp>(behind))) {
     auto wait = dyn_cast<tk::WaitOp>(behind);
     behind = behind->getPrevNode();
@@ -222,11 +281,27 @@ void LoopPipeliner::dropWaitsAhead(Operation *behind) {
   }
 }
 
+/// The wait right ahead of the loop for what is copied once, where the loop reads shared memory ahead of its own first
+/// wait, with nothing behind it any more but the loop: the first iterations' copies start ahead of it.
+tk::WaitOp LoopPipeliner::passWaitBefore() {
+  Operation *op = loop->getPrevNode();
+  while (op && isPure(op))
+    op = op->getPrevNode();
+  auto wait = dyn_cast_or_null<tk::WaitOp>(op);
+  auto channel = wait ? wait.getChannel().getDefiningOp<tk::MakeChannelOp>() : tk::MakeChannelOp();
+  if (!channel || channel.getEngine() != tk::CopyEngine::CpAsync)
+    return {};
+  while (wait->getNextNode() != loop)
+    wait->getNextNode()->moveBefore(wait);
+  return wait;
+}
+
 void LoopPipeliner::expand() {
   Location loc = loop.getLoc();
-  Operation *ahead = loop->getPrevNode();
   std::optional<int64_t> trips = getTrips();
-  OpBuilder before(loop);
+  dropWaitsAhead();
+  tk::WaitOp earlier = passWaitBefore();
+  OpBuilder before(earlier ? earlier.getOperation() : loop.getOperation());
   auto getCounter = [&](OpBuilder &builder, Value from, int64_t iterations) -> Value {
     Value distance = arith::ConstantIndexOp::create(builder, loc, iterations);
     if (!matchPattern(loop.getStep(), m_One()))
@@ -238,19 +313,27 @@ void LoopPipeliner::expand() {
     iterations = std::max(iterations, channel.distance());
   for (int64_t i = 0; i < iterations; ++i)
     for (const LoopChannel &channel : channels)
-      if (i < channel.distance())
+      if (i < channel.distance()) {
         emitProducers(before, channel, getCounter(before, loop.getLowerBound(), i), trips && i < *trips);
-  for (auto [number, channel] : llvm::enumerate(channels)) {
-    channel.wait.setPending(getPending(number));
-    OpBuilder builder(channel.wait->getContext());
-    builder.setInsertionPointAfter(channel.wait);
-    Value counter = getCounter(builder, loop.getInductionVar(), channel.distance());
-    if (channel.isAhead) // An empty group: so many are behind it in every iteration.
-      tk::CommitOp::create(builder, loc, channel.channel.getResult(), counter);
-    else
-      emitProducers(builder, channel, counter, false);
+        if (earlier)
+          earlier.setPending(earlier.getPending() + 1);
+      }
+  for (auto [number, passed] : llvm::enumerate(channels)) {
+    passed.wait.setPending(getPending(number));
+    OpBuilder builder(passed.wait->getContext());
+    builder.setInsertionPointAfter(passed.wait);
+    for (const LoopChannel &channel : channels) {
+      if (channel.freeing != number)
+        continue;
+      Value counter = loop.getInductionVar();
+      if (channel.distance())
+        counter = getCounter(builder, counter, channel.distance());
+      if (channel.isAhead) // An empty group: so many are behind it in every iteration.
+        tk::CommitOp::create(builder, loc, channel.channel.getResult(), counter);
+      else
+        emitProducers(builder, channel, counter, false);
+    }
   }
-  dropWaitsAhead(ahead);
   // What is under way at the end writes zeros: nobody may use the slots before it is over.
   OpBuilder after(loop->getContext());
   after.setInsertionPointAfter(loop);

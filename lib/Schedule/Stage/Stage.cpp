@@ -216,7 +216,7 @@ namespace {
 class Stager {
 public:
   Stager(tk::ForTilesOp tiles, tg::Engine engine, int64_t warps, int64_t stages, bool hasTma)
-      : tiles(tiles), engine(engine), warps(warps), stages(std::max<int64_t>(2, stages)), hasTma(hasTma),
+      : tiles(tiles), engine(engine), warps(warps), stages(std::max<int64_t>(1, stages)), hasTma(hasTma),
         allocs(tiles) {}
 
   void run() {
@@ -231,8 +231,17 @@ public:
     findCopies(dots, engine == tg::Engine::Wgmma || (engine == tg::Engine::Mma && hasTma));
     if (engine == tg::Engine::Mma && hasTma && !slideByTma(dots))
       findCopies(dots, /*mayUseTma=*/false);
-    for (auto &group : groupCopies())
-      makeChannel(group);
+    SmallVector<SmallVector<Copied *>> groups = groupCopies();
+    for (auto &group : groups) {
+      // One slot is filled while the others' are read.
+      Block *block = group.front()->source.load->getBlock();
+      int64_t beside = llvm::count_if(groups, [&](ArrayRef<Copied *> other) {
+        return other.front()->source.load->getBlock() == block &&
+               other.front()->source.engine == tk::CopyEngine::CpAsync;
+      });
+      bool isFilledBeside = beside > 1 && group.front()->source.engine == tk::CopyEngine::CpAsync;
+      makeChannel(group, std::max<int64_t>(stages, isFilledBeside ? 1 : 2));
+    }
     for (tk::DotOp dot : dots)
       storeOperands(dot);
   }
@@ -314,7 +323,7 @@ private:
     return llvm::map_to_vector(groups, [](auto &entry) { return entry.second; });
   }
 
-  void makeChannel(ArrayRef<Copied *> group);
+  void makeChannel(ArrayRef<Copied *> group, int64_t stages);
   void storeOperands(tk::DotOp dot);
   void storeOperand(tk::DotOp dot, unsigned operand, Operation *place);
   bool staysInRegisters(tk::DotOp dot, unsigned operand) const;
@@ -374,7 +383,7 @@ static Operation *findUser(ArrayRef<Copied *> group, Block *block, bool isFirst)
   return found;
 }
 
-void Stager::makeChannel(ArrayRef<Copied *> group) {
+void Stager::makeChannel(ArrayRef<Copied *> group, int64_t stages) {
   Block *block = group.front()->source.load->getBlock();
   tk::CopyEngine copyEngine = group.front()->source.engine;
   Location loc = group.front()->source.load.getLoc();

@@ -1,17 +1,32 @@
 // A GEMM of f16 with ragged edges, from plain tiles to mma.sync: cp.async with zero fill, one barrier an iteration, for each k16 step and warp
-// tile of 64x64 eight ldmatrix.x4 and 32 mma.
+// tile of 64x64 eight ldmatrix.x4 and 32 mma. The first fragments of a step are read ahead of the last products of the step before, behind its
+// wait, and the 16 copies of a later step stand behind the second reads.
 // RUN: weft-opt %s --weft-tk-stage --weft-tk-pipeline --weft-tk-layouts --weft-tk-allocate --weft-lower-tk | FileCheck %s
 // CHECK: tk.shared_bytes = 98304
-// CHECK: scf.for
 // CHECK: cp.async.wait_group 1;
 // CHECK-NEXT: nvvm.barrier
-// CHECK: cp.async.cg.shared.global{{.*}}, 16, $2;
-// CHECK: cp.async.commit_group;
 // CHECK-COUNT-8: ldmatrix.sync.aligned.m8n8.x4
+// CHECK-NOT: ldmatrix
+// CHECK: scf.for
+// CHECK-NOT: cp.async
+// CHECK-COUNT-8: ldmatrix.sync.aligned.m8n8.x4
+// CHECK-COUNT-16: cp.async.cg.shared.global{{.*}}, 16, $2;
+// CHECK-NEXT: cp.async.commit_group;
+// CHECK-NOT: cp.async
+// CHECK-COUNT-32: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
 // CHECK-COUNT-8: ldmatrix.sync.aligned.m8n8.x4
 // CHECK-COUNT-32: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
 // CHECK-COUNT-8: ldmatrix.sync.aligned.m8n8.x4
+// CHECK-COUNT-32: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
+// CHECK: cp.async.wait_group 1;
+// CHECK-NEXT: nvvm.barrier
+// CHECK-NOT: cp.async
+// CHECK-COUNT-8: ldmatrix.sync.aligned.m8n8.x4
+// CHECK-NOT: ldmatrix
+// CHECK-COUNT-32: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
+// CHECK-NOT: cp.async
 // CHECK: scf.yield
+// CHECK-NOT: weft.first
 // CHECK: cp.async.wait_group 0;
 #a = affine_map<(d0, d1)[s0, s1] -> (s0 * 128 + d0, s1 * 64 + d1)>
 #b = affine_map<(d0, d1)[s0, s1] -> (s1 * 64 + d0, s0 * 128 + d1)>

@@ -73,6 +73,27 @@ func.func @main(%q: tensor<24x4352x128xf16>, %k: tensor<24x4352x128xf16>, %v: te
 #kn = affine_map<(h, m, n, k) -> (h, k, n)>
 #mn = affine_map<(h, m, n, k) -> (h, m, n)>
 
+// Of 256 columns queries, and one slot each for keys and values, fill an SM's memory: eight warps find room beside them.
+// CHECK: module @fold attributes {{.*}} tg.schedule = #tg.schedule<tile = [1, 128, 256], stream = [64], engine = mma, warps = 8, stages = 1
+func.func @main(%q: tensor<48x896x256xf16>, %k: tensor<48x896x256xf16>, %v: tensor<48x896x256xf16>) -> tensor<48x896x256xf16> {
+  %s = tg.contract %q, %k [#mk, #nk, #mn] : tensor<48x896x256xf16>, tensor<48x896x256xf16> -> tensor<48x896x896xf32>
+  %m = tg.reduce max %s axes = [2] keep_dims : tensor<48x896x896xf32>
+  %c = tg.sub %s, %m : tensor<48x896x896xf32>, tensor<48x896x1xf32>
+  %e = tg.exp %c : tensor<48x896x896xf32>
+  %l = tg.reduce add %e axes = [2] keep_dims : tensor<48x896x896xf32>
+  %p = tg.div %e, %l : tensor<48x896x896xf32>, tensor<48x896x1xf32>
+  %h = tg.cast %p : tensor<48x896x896xf32> to tensor<48x896x896xf16>
+  %o = tg.contract %h, %v [#mk, #kn, #mn] : tensor<48x896x896xf16>, tensor<48x896x256xf16> -> tensor<48x896x256xf16>
+  return %o : tensor<48x896x256xf16>
+}
+
+// -----
+
+#mk = affine_map<(h, m, n, k) -> (h, m, k)>
+#nk = affine_map<(h, m, n, k) -> (h, n, k)>
+#kn = affine_map<(h, m, n, k) -> (h, k, n)>
+#mn = affine_map<(h, m, n, k) -> (h, m, n)>
+
 // A tile that is read beside the scores: more warps hide its loads.
 // CHECK: tg.schedule = #tg.schedule<tile = [1, 128, 64], stream = [64], engine = mma, warps = 8
 func.func @main(%q: tensor<96x512x64xf16>, %k: tensor<96x512x64xf16>, %v: tensor<96x512x64xf16>, %b: tensor<96x512x512xf32>) -> tensor<96x512x64xf16> {

@@ -69,7 +69,7 @@ module @gemm_128x3072x768 {
 }
 
 // SM90: module @gemm_512x4096x14336 attributes {tg.schedule = #tg.schedule<tile = [128, 128], stream = [64], engine = wgmma, warps = 4, stages = 6, order = "column", persistent = false, split = 1>
-// SM80: module @gemm_512x4096x14336 attributes {tg.schedule = #tg.schedule<tile = [64, 64], stream = [64], engine = mma, warps = 1, stages = 3, order = "column", persistent = false, split = 1>
+// SM80: module @gemm_512x4096x14336 attributes {tg.schedule = #tg.schedule<tile = [128, 64], stream = [64], engine = mma, warps = 2, stages = 3, order = "column", persistent = false, split = 1>
 module @gemm_512x4096x14336 {
   func.func @kernel(%a: tensor<512x14336xbf16>, %b: tensor<14336x4096xbf16>) -> tensor<512x4096xbf16> {
     %0 = tg.contract %a, %b [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<512x14336xbf16>, tensor<14336x4096xbf16> -> tensor<512x4096xbf16>
@@ -78,7 +78,7 @@ module @gemm_512x4096x14336 {
 }
 
 // SM90: module @gemm_4096x3072x768 attributes {tg.schedule = #tg.schedule<tile = [128, 256], stream = [64], engine = wgmma, warps = 8, stages = 4, order = "row", persistent = true, split = 1>
-// SM80: module @gemm_4096x3072x768 attributes {tg.schedule = #tg.schedule<tile = [128, 128], stream = [64], engine = mma, warps = 4, stages = 2, order = "row", persistent = false, split = 1>
+// SM80: module @gemm_4096x3072x768 attributes {tg.schedule = #tg.schedule<tile = [128, 128], stream = [32], engine = mma, warps = 4, stages = 4, order = "row", persistent = false, split = 1>
 module @gemm_4096x3072x768 {
   func.func @kernel(%a: tensor<4096x768xbf16>, %b: tensor<768x3072xbf16>) -> tensor<4096x3072xbf16> {
     %0 = tg.contract %a, %b [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<4096x768xbf16>, tensor<768x3072xbf16> -> tensor<4096x3072xbf16>
@@ -87,7 +87,7 @@ module @gemm_4096x3072x768 {
 }
 
 // SM90: module @gemm_2048x14336x4096 attributes {tg.schedule = #tg.schedule<tile = [128, 256], stream = [64], engine = wgmma, warps = 8, stages = 4, order = "column", persistent = true, split = 1, multicast = 2>
-// SM80: module @gemm_2048x14336x4096 attributes {tg.schedule = #tg.schedule<tile = [128, 128], stream = [64], engine = mma, warps = 4, stages = 2, order = "grouped-snake<16,columns>", persistent = false, split = 1>
+// SM80: module @gemm_2048x14336x4096 attributes {tg.schedule = #tg.schedule<tile = [128, 128], stream = [32], engine = mma, warps = 4, stages = 4, order = "grouped-snake<16,columns>", persistent = false, split = 1>
 module @gemm_2048x14336x4096 {
   func.func @kernel(%a: tensor<2048x4096xbf16>, %b: tensor<4096x14336xbf16>) -> tensor<2048x14336xbf16> {
     %0 = tg.contract %a, %b [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] : tensor<2048x4096xbf16>, tensor<4096x14336xbf16> -> tensor<2048x14336xbf16>

@@ -26,28 +26,28 @@
 // PRINTED: module @keys_values attributes {tg.schedule = #tg.schedule<
 // PLAN: module @queries attributes {{.*}}tg.schedule = #tg.schedule<tile = [[[M:[0-9]+]], 128], stream = [[[K:[0-9]+]]], engine = mma
 // PLAN: module @keys_values attributes {{.*}}tg.schedule = #tg.schedule<tile = [[[M]], 64], stream = [[[K]]], engine = mma
-// HOPPER: module @queries attributes {tg.beside, tg.launch_tile = #tg.schedule<tile = [[[M:[0-9]+]], 128], stream = [64], engine = wgmma
-// HOPPER: module @keys_values attributes {tg.beside, tg.launch_tile = #tg.schedule<tile = [[[M]], 64], stream = [64], engine = wgmma
+// HOPPER: module @queries attributes {tg.beside, tg.launch_tile = #tg.schedule<tile = [[[M:[0-9]+]], 192], stream = [64], engine = wgmma
+// HOPPER: module @keys_values attributes {tg.beside, tg.launch_tile = #tg.schedule<tile = [[[M]], 96], stream = [64], engine = wgmma
 module attributes {tg.symbols = []} {
-  func.func @main(%x: tensor<256x4096xf16>, %q: tensor<4096x4096xf16>, %k: tensor<4096x1024xf16>, %v: tensor<4096x1024xf16>)
-      -> (tensor<256x4096xf16>, tensor<256x1024xf16>, tensor<256x1024xf16>) {
-    %0 = tg.dispatch @queries::@kernel(%x, %q) symbols = affine_map<() -> ()> : (tensor<256x4096xf16>, tensor<4096x4096xf16>) -> tensor<256x4096xf16>
+  func.func @main(%x: tensor<512x4096xf16>, %q: tensor<4096x4096xf16>, %k: tensor<4096x1024xf16>, %v: tensor<4096x1024xf16>)
+      -> (tensor<512x4096xf16>, tensor<512x1024xf16>, tensor<512x1024xf16>) {
+    %0 = tg.dispatch @queries::@kernel(%x, %q) symbols = affine_map<() -> ()> : (tensor<512x4096xf16>, tensor<4096x4096xf16>) -> tensor<512x4096xf16>
     %1:2 = tg.dispatch @keys_values::@kernel(%x, %k, %v) symbols = affine_map<() -> ()>
-        : (tensor<256x4096xf16>, tensor<4096x1024xf16>, tensor<4096x1024xf16>) -> (tensor<256x1024xf16>, tensor<256x1024xf16>)
-    return %0, %1#0, %1#1 : tensor<256x4096xf16>, tensor<256x1024xf16>, tensor<256x1024xf16>
+        : (tensor<512x4096xf16>, tensor<4096x1024xf16>, tensor<4096x1024xf16>) -> (tensor<512x1024xf16>, tensor<512x1024xf16>)
+    return %0, %1#0, %1#1 : tensor<512x4096xf16>, tensor<512x1024xf16>, tensor<512x1024xf16>
   }
   module @queries {
-    func.func @kernel(%x: tensor<256x4096xf16>, %w: tensor<4096x4096xf16>) -> tensor<256x4096xf16> attributes {tg.num_symbols = 0 : i64} {
-      %0 = tg.contract %x, %w [#x, #w, #y] : tensor<256x4096xf16>, tensor<4096x4096xf16> -> tensor<256x4096xf16>
-      return %0 : tensor<256x4096xf16>
+    func.func @kernel(%x: tensor<512x4096xf16>, %w: tensor<4096x4096xf16>) -> tensor<512x4096xf16> attributes {tg.num_symbols = 0 : i64} {
+      %0 = tg.contract %x, %w [#x, #w, #y] : tensor<512x4096xf16>, tensor<4096x4096xf16> -> tensor<512x4096xf16>
+      return %0 : tensor<512x4096xf16>
     }
   }
   module @keys_values {
-    func.func @kernel(%x: tensor<256x4096xf16>, %k: tensor<4096x1024xf16>, %v: tensor<4096x1024xf16>) -> (tensor<256x1024xf16>, tensor<256x1024xf16>)
+    func.func @kernel(%x: tensor<512x4096xf16>, %k: tensor<4096x1024xf16>, %v: tensor<4096x1024xf16>) -> (tensor<512x1024xf16>, tensor<512x1024xf16>)
         attributes {tg.num_symbols = 0 : i64} {
-      %0 = tg.contract %x, %k [#x, #w, #y] : tensor<256x4096xf16>, tensor<4096x1024xf16> -> tensor<256x1024xf16>
-      %1 = tg.contract %x, %v [#x, #w, #y] : tensor<256x4096xf16>, tensor<4096x1024xf16> -> tensor<256x1024xf16>
-      return %0, %1 : tensor<256x1024xf16>, tensor<256x1024xf16>
+      %0 = tg.contract %x, %k [#x, #w, #y] : tensor<512x4096xf16>, tensor<4096x1024xf16> -> tensor<512x1024xf16>
+      %1 = tg.contract %x, %v [#x, #w, #y] : tensor<512x4096xf16>, tensor<4096x1024xf16> -> tensor<512x1024xf16>
+      return %0, %1 : tensor<512x1024xf16>, tensor<512x1024xf16>
     }
   }
 }
@@ -92,17 +92,17 @@ module attributes {tg.symbols = []} {
 // CHECK-LABEL: func.func @main
 // CHECK-NOT: tg.launch_tile
 module attributes {tg.symbols = []} {
-  func.func @main(%x: tensor<1024x8192xf16>, %q: tensor<8192x5120xf16>, %k: tensor<8192x1024xf16>, %v: tensor<8192x1024xf16>)
-      -> (tensor<1024x5120xf16>, tensor<1024x1024xf16>, tensor<1024x1024xf16>) {
-    %0 = tg.dispatch @queries::@kernel(%x, %q) symbols = affine_map<() -> ()> : (tensor<1024x8192xf16>, tensor<8192x5120xf16>) -> tensor<1024x5120xf16>
+  func.func @main(%x: tensor<1024x8192xf16>, %q: tensor<8192x15360xf16>, %k: tensor<8192x1024xf16>, %v: tensor<8192x1024xf16>)
+      -> (tensor<1024x15360xf16>, tensor<1024x1024xf16>, tensor<1024x1024xf16>) {
+    %0 = tg.dispatch @queries::@kernel(%x, %q) symbols = affine_map<() -> ()> : (tensor<1024x8192xf16>, tensor<8192x15360xf16>) -> tensor<1024x15360xf16>
     %1:2 = tg.dispatch @keys_values::@kernel(%x, %k, %v) symbols = affine_map<() -> ()>
         : (tensor<1024x8192xf16>, tensor<8192x1024xf16>, tensor<8192x1024xf16>) -> (tensor<1024x1024xf16>, tensor<1024x1024xf16>)
-    return %0, %1#0, %1#1 : tensor<1024x5120xf16>, tensor<1024x1024xf16>, tensor<1024x1024xf16>
+    return %0, %1#0, %1#1 : tensor<1024x15360xf16>, tensor<1024x1024xf16>, tensor<1024x1024xf16>
   }
   module @queries {
-    func.func @kernel(%x: tensor<1024x8192xf16>, %w: tensor<8192x5120xf16>) -> tensor<1024x5120xf16> attributes {tg.num_symbols = 0 : i64} {
-      %0 = tg.contract %x, %w [#x, #w, #y] : tensor<1024x8192xf16>, tensor<8192x5120xf16> -> tensor<1024x5120xf16>
-      return %0 : tensor<1024x5120xf16>
+    func.func @kernel(%x: tensor<1024x8192xf16>, %w: tensor<8192x15360xf16>) -> tensor<1024x15360xf16> attributes {tg.num_symbols = 0 : i64} {
+      %0 = tg.contract %x, %w [#x, #w, #y] : tensor<1024x8192xf16>, tensor<8192x15360xf16> -> tensor<1024x15360xf16>
+      return %0 : tensor<1024x15360xf16>
     }
   }
   module @keys_values {
