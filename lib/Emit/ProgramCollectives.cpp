@@ -62,7 +62,7 @@ llvm::Expected<bundle::EntryBuilder::Argument> ProgramWriter::placeCollective(Op
   return bundle::EntryBuilder::Argument{buffers[whole], entry.constant(offset)};
 }
 
-/// Its operands are collectives' results, one after the other, each of which went to its place.
+/// Its operands are collectives' results, one after the other, each of which went to its position.
 llvm::Error ProgramWriter::checkJoined(tg::ConcatOp op) const {
   bool isJoined = op.getType().hasStaticShape();
   for (int64_t d = 0; isJoined && d < int64_t(op.getAxis()); ++d)

@@ -9,7 +9,7 @@
 namespace weft::plan {
 
 /// The dispatches of `main` by their level, the longest chain of kernels in front of them: those of one level can start
-/// together, unless a collective stands between them, whose place the plan has chosen. In the order of the program.
+/// together, unless a collective stands between them, whose position the plan has chosen. In the order of the program.
 std::vector<llvm::SmallVector<tg::DispatchOp>> findLevels(mlir::func::FuncOp main);
 
 } // namespace weft::plan

@@ -166,7 +166,7 @@ int64_t countStages(tk::DotOp dot) {
   return stages;
 }
 
-/// Marks what reads memory of the ops behind `before`, up to the place where `builder` is.
+/// Marks what reads memory of the ops behind `before`, up to the position where `builder` is.
 void markReads(OpBuilder &builder, Operation *before) {
   Block::iterator first = before ? std::next(Block::iterator(before)) : builder.getInsertionBlock()->begin();
   for (Operation &op : llvm::make_range(first, builder.getInsertionPoint()))

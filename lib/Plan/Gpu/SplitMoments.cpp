@@ -1,10 +1,10 @@
 // Mean and squared deviations of few long rows, in parts.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A norm of fewer rows than SMs (GroupNorm: 64 rows of 40,960 places) goes through each row three times in one CTA, and
-// most SMs idle; of rows that no CTA's registers hold, however many there are, memory is read three times. Here a row
-// is s parts of n places, each of which gives its mean m_p and the squares q_p of its deviations from it; with equal
-// parts the row's are
+// A norm of fewer rows than SMs (GroupNorm: 64 rows of 40,960 elements) goes through each row three times in one CTA,
+// and most SMs idle; of rows that no CTA's registers hold, however many there are, memory is read three times. Here a
+// row is s parts of n elements, each of which gives its mean m_p and the squares q_p of its deviations from it; with
+// equal parts the row's are
 //   m = (m_1 + ... + m_s) / s,     q = sum of q_p + n (m_p - m)^2                                (Chan, Golub, LeVeque)
 // No large numbers are subtracted, however far the row is from 0. The first kernel reads the input once, a part in
 // registers, and stores two numbers a part; whoever normalizes reads the input again, from the L2, and the numbers.

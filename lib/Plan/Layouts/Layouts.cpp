@@ -42,7 +42,7 @@ static bool isOrdered(Operation &op) {
 }
 
 /// The kernel's only ordered op, a fold whose results are stored in another order (two GEMMs as one, whose rows are an
-/// image's places): the order behind it is free. Null if it is none.
+/// image's elements): the order behind it is free. Null if it is none.
 static tg::FoldOp findTransposedFold(Block &body) {
   tg::FoldOp fold;
   llvm::SmallPtrSet<Operation *, 8> behind;
@@ -483,8 +483,8 @@ SmallVector<SummedOperand> findSummed(Value tensor, unsigned inner, Operation *k
   return found;
 }
 
-/// The copy for those kernels whose products slide along what is contiguous in the tensor, and in the copy sum along
-/// it: then they bring it to shared memory by asynchronous copies instead of element by element through registers.
+/// The copy for those kernels whose products slide along what is contiguous in the tensor, and in the copy contract
+/// over it: then they bring it to shared memory by asynchronous copies instead of element by element through registers.
 LayoutCopy Layouts::makeCopy(const Tensor &tensor, unsigned inner, int64_t padding, const Device &device) const {
   constexpr int64_t leastAsyncBytes = 4, instructionBytes = 32;
   LayoutCopy copy;

@@ -43,7 +43,7 @@ static int64_t countWords(tk::LoadOp load, int64_t threads) {
   return llvm::divideCeil(bits, 32 * threads);
 }
 
-/// Adds what the load needs of the body, if its place is known when an iteration begins: index arithmetic only.
+/// Adds what the load needs of the body, if its position is known when an iteration begins: index arithmetic only.
 static bool collectPlace(tk::LoadOp load, scf::ForOp loop, llvm::SetVector<Operation *> &place) {
   SmallVector<Value> values(load->getOperands());
   SmallVector<Operation *> found;
@@ -63,7 +63,7 @@ static bool collectPlace(tk::LoadOp load, scf::ForOp loop, llvm::SetVector<Opera
   return true;
 }
 
-/// Tells the maps that read a tile of words which of its places share one: registers that are carried do not show it.
+/// Tells the maps that read a tile of words which of its indices share one: registers that are carried do not show it.
 static void noteFields(tk::LoadOp load) {
   for (unsigned dim = 0; dim < load.getResult().getType().getShape().size(); ++dim) {
     int64_t fields = schedule::countFields(load, dim);
@@ -84,14 +84,14 @@ public:
   Carrier(scf::ForOp &loop, int64_t threads, int64_t mostWords)
       : loop(loop), outside(loop->getParentOp()), threads(threads), mostWords(mostWords) {}
 
-  /// Takes the load, if its place is known then and a thread has the registers for it.
+  /// Takes the load, if its position is known then and a thread has the registers for it.
   void add(tk::LoadOp load);
   size_t size() const { return loads.size(); }
   int64_t getWords() const { return words; }
   /// Where the iteration is that comes `steps` behind the one at `from`. Numbers that are known stand outside of the
   /// tiles' loop, so that loads can move far ahead.
   Value getCounter(OpBuilder &builder, Value from, int64_t steps);
-  /// The loads of the iteration at `counter`, at `builder`'s place.
+  /// The loads of the iteration at `counter`, at `builder`'s position.
   SmallVector<tk::LoadOp> cloneAt(OpBuilder &builder, Value counter);
   /// Carries the tiles of several iterations, `first` those of the first ones, the nearest first of all. An iteration
   /// begins with `makeNext`, which has the tiles of the last one of them to go by.
@@ -294,7 +294,7 @@ static int64_t countCarried(scf::ForOp loop, int64_t threads) {
 int64_t schedule::carryOperands(scf::ForOp &loop, int64_t threads, int64_t mostWords) {
   constexpr int64_t mostHeld = 128; // With sums.
   std::optional<APInt> trips = loop.getStaticTripCount();
-  if (!trips) // Places and masks take registers, too.
+  if (!trips) // Indices and masks take registers, too.
     mostWords /= 2;
   mostWords = std::min(mostWords, mostHeld - countCarried(loop, threads));
   Carrier carrier(loop, threads, mostWords);

@@ -24,7 +24,7 @@ LogicalResult distances(NodeContext &n) {
   return deliver(n, (*metric == 1 ? sum.unary<tg::SqrtOp>() : sum).cast(n.elementType(a)));
 }
 
-/// A new dimension of extent 1 at the place that input 1 says.
+/// A new dimension of extent 1 at the position that input 1 says.
 LogicalResult expandDims(NodeContext &n) {
   Value x = n.required(0);
   FailureOr<SmallVector<int64_t>> axis = n.requiredInts(1, "axis");

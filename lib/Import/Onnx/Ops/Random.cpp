@@ -1,7 +1,7 @@
 // Random numbers, as text-to-speech models draw their noise.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// ONNX leaves the generator open. Here a number is a function of the seed and of its own place (a hash of both), so
+// ONNX leaves the generator open. Here a number is a function of the seed and of its own position (a hash of both), so
 // that kernels draw where they use it, on any device the same. Without a seed the node's result names one: each node
 // draws others, each run of a program, and each turn of a loop, the same.
 #include "Shared/Common.h"
@@ -26,7 +26,7 @@ Expr mix(Expr x) {
   return fold(x, 16);
 }
 
-/// Uniform numbers inside (0, 1), of 24 bits, one for each of `count` places; f32. Each `stream` gives others.
+/// Uniform numbers inside (0, 1), of 24 bits, one for each of `count` elements; f32. Each `stream` gives others.
 Expr drawUniform(NodeContext &n, AffineExpr count, uint32_t seed, uint32_t stream) {
   Type word = n.b.getIntegerType(32, /*isSigned=*/false);
   Expr place = Expr(n, iota(n, count)).cast(word);

@@ -16,7 +16,7 @@ struct LayoutRates {
   double capacity;                     ///< Bytes that a rank's weights may have; 0: any.
   LinkRates links;
 
-  /// Of a card, or of the CPU where it is null; `linkRate` in GB/s (0: the device's) and `linkLatency` in us (below 0:
+  /// Of a GPU, or of the CPU where it is null; `linkRate` in GB/s (0: the device's) and `linkLatency` in us (below 0:
   /// the device's) replace those of its links.
   static LayoutRates get(const Device *device, double linkRate = 0, double linkLatency = -1);
 
