@@ -30,6 +30,11 @@ inline GemmTile padded(const GemmProblem &problem, GemmTile tile) {
   return tile;
 }
 
+/// SMs that CTAs find.
+inline int64_t countSms(const GemmTile &tile, const Device &device) {
+  return device.maxCluster > 1 && tile.split > 2 ? device.clusteredSms : device.sms;
+}
+
 /// Bytes of shared memory that the matrix pipe (or the FMA units) read for one step.
 double sharedReads(const GemmProblem &problem, const GemmTile &tile);
 
