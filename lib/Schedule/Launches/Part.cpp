@@ -137,7 +137,8 @@ static bool hasNeighbours(func::FuncOp kernel) {
     return true;
   return kernel
       .walk([](Operation *op) {
-        return isa<tk::ClusterSendOp, tk::PartSendOp, tk::PartSumOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
+        return isa<tk::ClusterSendOp, tk::PartSendOp, tk::PartSumOp>(op) ? WalkResult::interrupt()
+                                                                         : WalkResult::advance();
       })
       .wasInterrupted();
 }
