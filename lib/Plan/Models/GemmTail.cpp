@@ -13,7 +13,7 @@ std::optional<GemmChoice> shareTail(const GemmProblem &problem, GemmTile tile, c
       whole.ctasPerSm != 1 || rounds > mostTailRounds || clusters % slots == 0)
     return std::nullopt;
   // Without whole rounds all results leave in pieces: of narrow tiles these are shorter than lines.
-  if (rounds == 0 && padded(tile).n != tile.n && tile.n * problem.resultBytes % lineBytes != 0)
+  if (rounds == 0 && isNarrow(tile) && tile.n * problem.resultBytes % lineBytes != 0)
     return std::nullopt;
   tile.whole = rounds * slots;
   // One part each: who has two waits for others with the second still to do.
