@@ -6,7 +6,7 @@
 // RUN: weft-compile %t.edited.mlir --compile-from=plan --target=sm_80 --compile-to=lower | FileCheck %s --check-prefix=BESIDE
 // RUN: weft-compile %s --compile-from=normalize --target=sm_80 --merge-launches=chains --compile-to=lower | FileCheck %s --check-prefix=CHAIN
 // RUN: weft-compile %s --compile-from=normalize --target=cpu -o %t.cpu.weft --quiet
-// RUN: weft-compile %s --compile-from=normalize --target=sm_80,sm_90a --merge-launches=chains --ptxas=off -o %t.weft --quiet
+// RUN: weft-compile %s --compile-from=normalize --target=sm_80,sm_90a --merge-launches=chains --variants=1 --ptxas=off -o %t.weft --quiet
 // DEFINE: %{n} =
 // DEFINE: %{try} = weft-run %t.cpu.weft --seed=3 --dim=n=%{n} --output=y=@%t.y.npy --output=z=@%t.z.npy && \
 // DEFINE:   weft-run %t.weft --device=emu:sm_80,order=reverse --seed=3 --dim=n=%{n} --expected-output=y=@%t.y.npy --expected-output=z=@%t.z.npy | FileCheck %s --check-prefix=RESULT && \

@@ -7,11 +7,11 @@
 // CHECK: [Missed] not-merged {{.*}}1 CTAs an SM instead of 4
 // LESS: [Passed] merged
 module attributes {tg.symbols = []} {
-  func.func @main(%x: tensor<16x16384xf32> {tg.name = "x"}, %w: tensor<55296xf32> {tg.name = "w"})
-      -> (tensor<16x16384xf32> {tg.name = "y"}, tensor<55296xf32> {tg.name = "z"}) {
-    %0 = tg.reduce max %x axes = [1] keep_dims : tensor<16x16384xf32>
-    %1 = tg.sub %x, %0 : tensor<16x16384xf32>, tensor<16x1xf32>
+  func.func @main(%x: tensor<16x24576xf32> {tg.name = "x"}, %w: tensor<55296xf32> {tg.name = "w"})
+      -> (tensor<16x24576xf32> {tg.name = "y"}, tensor<55296xf32> {tg.name = "z"}) {
+    %0 = tg.reduce max %x axes = [1] keep_dims : tensor<16x24576xf32>
+    %1 = tg.sub %x, %0 : tensor<16x24576xf32>, tensor<16x1xf32>
     %2 = tg.neg %w : tensor<55296xf32>
-    return %1, %2 : tensor<16x16384xf32>, tensor<55296xf32>
+    return %1, %2 : tensor<16x24576xf32>, tensor<55296xf32>
   }
 }

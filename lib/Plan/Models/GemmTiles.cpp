@@ -27,10 +27,12 @@ static SmallVector<int64_t> listColumns(const GemmProblem &problem, int64_t leas
 }
 
 /// Whether the price is known to hold for a tile that is no power of two. Of 64 rows, of 48 columns, and of more
-/// elements than 256 x 160, nine products took 1.05 to 1.4 times what it says (H100, docs/notes/narrow-tiles.md).
+/// elements than 256 x 160, nine products took 1.05 to 1.4 times what it says; two products by 256 x 80 1.1 times
+/// (H100, docs/notes/narrow-tiles.md).
 static bool isKnownTile(int64_t m, int64_t n) {
-  constexpr int64_t leastRows = 128, leastColumns = 80, mostPlaces = 256 * 160;
-  return llvm::isPowerOf2_64(uint64_t(n)) || (m >= leastRows && n >= leastColumns && m * n <= mostPlaces);
+  constexpr int64_t leastRows = 128, leastColumns = 80, leastOfTall = 112, mostElements = 256 * 160;
+  return llvm::isPowerOf2_64(uint64_t(n)) ||
+         (m >= leastRows && n >= (m > leastRows ? leastOfTall : leastColumns) && m * n <= mostElements);
 }
 
 /// Calls `visit` for every tile shape that `engine` knows.
