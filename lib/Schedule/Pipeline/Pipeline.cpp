@@ -56,7 +56,6 @@ private:
   bool canMove(const LoopChannel &channel);
   void findFreeing(unsigned number);
   int64_t getPending(unsigned channel) const;
-  tk::WaitOp passWaitBefore();
   void emitProducers(OpBuilder &builder, const LoopChannel &channel, Value counter, bool isAlwaysInside);
   void dropWaitsAhead();
   std::optional<int64_t> getTrips() {
@@ -281,27 +280,11 @@ void LoopPipeliner::dropWaitsAhead() {
   }
 }
 
-/// The wait right ahead of the loop for what is copied once, where the loop reads shared memory ahead of its own first
-/// wait, with nothing behind it any more but the loop: the first iterations' copies start ahead of it.
-tk::WaitOp LoopPipeliner::passWaitBefore() {
-  Operation *op = loop->getPrevNode();
-  while (op && isPure(op))
-    op = op->getPrevNode();
-  auto wait = dyn_cast_or_null<tk::WaitOp>(op);
-  auto channel = wait ? wait.getChannel().getDefiningOp<tk::MakeChannelOp>() : tk::MakeChannelOp();
-  if (!channel || channel.getEngine() != tk::CopyEngine::CpAsync)
-    return {};
-  while (wait->getNextNode() != loop)
-    wait->getNextNode()->moveBefore(wait);
-  return wait;
-}
-
 void LoopPipeliner::expand() {
   Location loc = loop.getLoc();
   std::optional<int64_t> trips = getTrips();
   dropWaitsAhead();
-  tk::WaitOp earlier = passWaitBefore();
-  OpBuilder before(earlier ? earlier.getOperation() : loop.getOperation());
+  OpBuilder before(loop);
   auto getCounter = [&](OpBuilder &builder, Value from, int64_t iterations) -> Value {
     Value distance = arith::ConstantIndexOp::create(builder, loc, iterations);
     if (!matchPattern(loop.getStep(), m_One()))
@@ -313,11 +296,8 @@ void LoopPipeliner::expand() {
     iterations = std::max(iterations, channel.distance());
   for (int64_t i = 0; i < iterations; ++i)
     for (const LoopChannel &channel : channels)
-      if (i < channel.distance()) {
+      if (i < channel.distance())
         emitProducers(before, channel, getCounter(before, loop.getLowerBound(), i), trips && i < *trips);
-        if (earlier)
-          earlier.setPending(earlier.getPending() + 1);
-      }
   for (auto [number, passed] : llvm::enumerate(channels)) {
     passed.wait.setPending(getPending(number));
     OpBuilder builder(passed.wait->getContext());
@@ -346,8 +326,8 @@ void LoopPipeliner::expand() {
   }
 }
 
-/// Words of a thread that are under way, of all iterations.
-static constexpr int64_t mostCarriedWords = 80;
+/// Words of a thread that are under way, of all iterations: of operands that threads store, and of packed ones.
+static constexpr int64_t mostCarriedWords = 64, mostPackedWords = 80;
 
 static int64_t getThreads(scf::ForOp loop) {
   auto warps = loop->getParentOfType<func::FuncOp>()->getAttrOfType<IntegerAttr>(tk::warpsAttr);
@@ -364,7 +344,7 @@ static bool deepen(scf::ForOp loop, tg::ScheduleAttr tiling) {
     return tiling.getEngine() == tg::Engine::Simt && schedule::unrollStream(loop, tiling.getStages());
   int64_t threads = getThreads(loop);
   return tiling.getStages() > 1 && threads && schedule::isStream(loop) &&
-         schedule::streamUnpacked(loop, threads, mostCarriedWords, tiling.getStages()) > 0;
+         schedule::streamUnpacked(loop, threads, mostPackedWords, tiling.getStages()) > 0;
 }
 
 namespace {

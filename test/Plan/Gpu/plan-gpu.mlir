@@ -359,7 +359,7 @@ module @columns {
 }
 
 // One tile for each SM: 130 of 256 x 144, where 128 x 256 would make 150. Nothing is gained where no tile is saved.
-// SM90: module @wave attributes {tg.schedule = #tg.schedule<tile = [256, 144], stream = [64], engine = wgmma, warps = 8, stages = 3,
+// SM90: module @wave attributes {tg.schedule = #tg.schedule<tile = [256, 144], stream = [64], engine = wgmma, warps = 8, stages = 4,
 module @wave {
   func.func @kernel(%a: tensor<3105x7168xbf16>, %b: tensor<1344x7168xbf16>) -> tensor<3105x1344xbf16> {
     %0 = tg.contract %a, %b [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>] : tensor<3105x7168xbf16>, tensor<1344x7168xbf16> -> tensor<3105x1344xbf16>
