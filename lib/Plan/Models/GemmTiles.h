@@ -17,16 +17,13 @@ int64_t slicesOf(const GemmProblem &problem, const GemmTile &tile);
 /// Whether a tile's columns are no power of two.
 inline bool isNarrow(const GemmTile &tile) { return !llvm::isPowerOf2_64(uint64_t(tile.n)); }
 
-/// What has the elements of a tile in shared memory. Of boxes what is read: the lines of one panel of 128 bytes, or
-/// whole panels along the columns. Copies by threads, and lines of several panels, have powers of two.
+/// What has the elements of a tile in shared memory. Of boxes whole panels of 128 bytes along the columns, which is no
+/// less than what they bring of rows that are columns of the tile, if those are one panel; all else is powers of two.
 inline GemmTile padded(const GemmProblem &problem, GemmTile tile) {
   constexpr int64_t panelBytes = 128;
   int64_t whole = int64_t(llvm::PowerOf2Ceil(uint64_t(tile.n))), bytes = std::max<int64_t>(problem.rhsBytes, 1);
-  bool isBoxed = tile.engine == tg::Engine::Wgmma && problem.rhsWork == 0;
-  int64_t live = !problem.rhsAlongK            ? int64_t(llvm::alignTo(tile.n, panelBytes / bytes))
-                 : tile.k * bytes > panelBytes ? whole
-                                               : tile.n;
-  tile.n = isBoxed ? std::min(whole, live) : whole;
+  bool isBoxed = tile.engine == tg::Engine::Wgmma && problem.rhsWork == 0 && tile.k * bytes <= panelBytes;
+  tile.n = isBoxed ? std::min<int64_t>(whole, llvm::alignTo(tile.n, panelBytes / bytes)) : whole;
   return tile;
 }
 
