@@ -40,6 +40,7 @@ def write(path: pathlib.Path, results) -> None:
         f"optional among the inputs or results has (`weft compile --elements=NAME=COUNT`; a model file does not say), and {counts['pass-bound']} with operands bound to",
         "constants (`--bind=NAME=NUMBERS`).",
         f"{counts['refused']} are refused at compile time by an error that names the node.",
+        "Of cases that draw random numbers (Bernoulli) types, shapes and that they are 0 or 1 are compared: the data hold what numpy drew.",
         f"{counts['nearer']} differ from the data but are *nearer* to the exact value wherever they do: the data hold roundings of their",
         "own. The run proves that against an f64 evaluation of the graph (`test/onnx/exact.py`); the reasons, with figures, are under",
         "`deviations` in `test/onnx/expected-failures.json`.",
