@@ -132,6 +132,8 @@ def conformance() -> str:
     found = re.search(r"\*\*(\d+) of (\d+) pass\*\*: (\d+) as they are, (\d+) once told .*? and (\d+) with operands bound", CONFORMANCE.read_text(), re.S)
     passed, cases, plain, counted, bound = (int(number) for number in found.groups())
     told = [f"{counted} of them once `--elements` says how many tensors a sequence or an optional has"] * bool(counted) + [f"{bound} with data that `--bind` makes constant"] * bool(bound)
+    if drawn := re.search(r"^Of (\d+) that pass types, shapes", CONFORMANCE.read_text(), re.M):
+        told.append(f"{drawn[1]} that draw random numbers by type, shape and range")
     assert plain + counted + bound == passed
     return f"Of ONNX's node suite {passed:,} of {cases:,} cases pass{''.join(', ' + text for text in told)} ([operator by operator](docs/conformance.md)).\n"
 

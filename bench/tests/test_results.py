@@ -42,6 +42,13 @@ class Conformance(unittest.TestCase):
             with mock.patch.object(results, "CONFORMANCE", page):
                 return results.conformance()
 
+    def test_says_what_was_not_compared(self):
+        with tempfile.TemporaryDirectory() as folder:
+            page = pathlib.Path(folder) / "conformance.md"
+            page.write_text("**9 of 10 pass**: 9 as they are, 0 once told how many elements\n(`--elements`), and 0 with operands bound to\nconstants\nOf 2 that pass types, shapes and more")
+            with mock.patch.object(results, "CONFORMANCE", page):
+                self.assertIn("9 of 10 cases pass, 2 that draw random numbers by type, shape and range (", results.conformance())
+
     def test_counts_what_a_flag_told(self):
         self.assertEqual(self.sentence(1990, 0, 0), "Of ONNX's node suite 1,990 of 2,000 cases pass ([operator by operator](docs/conformance.md)).\n")
         self.assertIn("1,997 of 2,000 cases pass, 5 of them once `--elements` says how many tensors a sequence or an optional has, 2 with data that `--bind` makes constant (",

@@ -7,6 +7,8 @@ import pathlib
 
 import onnx
 
+from runner import DRAWING
+
 COLUMNS = ("pass", "pass-sized", "pass-bound", "refused", "nearer")
 GPU_COLUMNS = ("pass", "pass-sized", "pass-bound", "refused", "bug")
 
@@ -31,6 +33,7 @@ def write(path: pathlib.Path, results) -> None:
     counts = collections.Counter(r.verdict for r in results)
     passed = counts["pass"] + counts["pass-sized"] + counts["pass-bound"]
     reasons = collections.Counter(r.reason for r in results if r.verdict == "refused")
+    drawn = sum(r.operator in DRAWING and r.verdict == "pass" for r in results)
     bugs = {v: n for v, n in sorted(counts.items()) if v not in COLUMNS}
     lines = [
         "# ONNX conformance", "",
@@ -40,7 +43,7 @@ def write(path: pathlib.Path, results) -> None:
         f"optional among the inputs or results has (`weft compile --elements=NAME=COUNT`; a model file does not say), and {counts['pass-bound']} with operands bound to",
         "constants (`--bind=NAME=NUMBERS`).",
         f"{counts['refused']} are refused at compile time by an error that names the node.",
-        "Of cases that draw random numbers (Bernoulli) types, shapes and that they are 0 or 1 are compared: the data hold what numpy drew.",
+        f"Of {drawn} that pass types, shapes and that numbers are 0 or 1 are compared, no more: they draw random numbers, and the data hold what numpy drew.",
         f"{counts['nearer']} differ from the data but are *nearer* to the exact value wherever they do: the data hold roundings of their",
         "own. The run proves that against an f64 evaluation of the graph (`test/onnx/exact.py`); the reasons, with figures, are under",
         "`deviations` in `test/onnx/expected-failures.json`.",

@@ -377,7 +377,7 @@ std::string Checker::checkPrologue(tg::ContractOp contract, unsigned operand) {
 /// Seconds that `contract` loses where `operand` is computed by its kernel.
 double Checker::priceOf(tg::ContractOp contract, unsigned operand, const Prologue &before) const {
   // An operand that comes through registers loses a tenth of the contraction's time, and each step waits for its loads:
-  // five GEMMs of 1152 elements in EfficientNet-B0 took 72 us longer with their scales in front, launches less and all
+  // five GEMMs of 1152 elements took 72 us longer with their scales in front, launches less and all
   // (H100).
   constexpr double sms = 132, leastTile = 16, mostTile = 128, placesOfStep = 64;
   const AloneTimes &alone = device.alone;
