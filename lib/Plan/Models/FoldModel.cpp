@@ -468,8 +468,8 @@ static FoldTile makeWarpTile(const FoldProblem &problem, const Device &device) {
   tile.warps = std::clamp<int64_t>(tile.numRows / warpRows, 4, 8);
   // One row of queries a head leaves most SMs idle: columns go to several CTAs, each of which computes the scores
   // again. Where every warp has rows and there are two steps at most, that takes longer than the columns (on an H100,
-  // a layer of 128 tokens and width 768 28.3 us, without 27.9; of 2 x 64 16.6 and 16.2; 19 tokens, two warps of rows: 14.8
-  // and 15.1).
+  // a layer of 128 tokens and width 768 28.3 us, without 27.9; of 2 x 64 16.6 and 16.2; 19 tokens, two warps of
+  // rows: 14.8 and 15.1).
   constexpr int64_t fewSteps = 2;
   bool isBrief = tile.numRows >= tile.warps * warpRows && problem.streamed <= fewSteps * tile.step;
   while (!isBrief && problem.width / tile.columnTiles > leastColumns &&
