@@ -129,7 +129,10 @@ constexpr AloneTimes kAlone = {/*points=*/45e9,
                                /*step=*/0.9e-6,
                                /*rowStepBytes=*/32768,
                                /*rowStep=*/1.2e-6,
-                               /*rowWait=*/1.3e-6};
+                               /*rowWait=*/1.3e-6,
+                               /*rowWarp=*/0.027,
+                               /*rowIssued=*/0.6,
+                               /*rowUnhidden=*/0.5};
 constexpr GroupRates kGroups = {/*launch=*/0, /*bytes=*/2e12, /*operations=*/20e12, /*products=*/300e12};
 
 // First PTX ISAs: PTX ISA, "Release notes". f64: CUDA C++ programming guide, throughput of arithmetic instructions.

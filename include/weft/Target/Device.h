@@ -91,8 +91,10 @@ struct AloneTimes {
   double sum, productSum; ///< Until the warps have summed up, and where a product waits for it that would have begun.
   double step;            ///< Of a product's step whose operand is computed: its loads.
   double rowStepBytes, rowStep; ///< What 16 warps read of rows at a time, and how long it takes with the sum of it.
-  double
-      rowWait; ///< Of a CTA that holds what it reduces: from its first request to its last store, beside instructions.
+  /// Of a CTA that holds what it reduces: from its first request to its last store, beside instructions; the part of
+  /// that which each of its warps adds; of the instructions of its elements, the part that is issued; of the lesser of
+  /// its time and memory's, what comes on top of the greater where no other CTA is on its SM.
+  double rowWait, rowWarp, rowIssued, rowUnhidden;
 };
 
 /// What groups without schedules are priced by: seconds of one more kernel; in a second, bytes, operations outside the

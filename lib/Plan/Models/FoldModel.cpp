@@ -55,7 +55,7 @@ static int64_t registersOf(const FoldProblem &problem, const FoldTile &tile) {
   bool isStraight = problem.streamed > tile.step && problem.streamed <= 2 * tile.step;
   if (isWgmma && isStraight)
     registers += tile.numRows > 2 * groupRows || tile.step > 64 ? tile.step / 2 - 8 : 8;
-  // A mask of indices compares indices: those of the next tile, or of rows of several dimensions, are not at hand.
+  // A mask of indices compares them: those of the next tile, or of rows of several dimensions, are not at hand.
   if (isWgmma && problem.isMasked && tile.numRows > 2 * groupRows)
     registers += (tile.persistent ? 8 : 0) + (problem.rows.size() > 1 ? 8 : 0);
   if (problem.besideBytes == 0)
@@ -295,7 +295,8 @@ FoldCost estimateFold(const FoldProblem &problem, const FoldTile &tile, const De
   double stepClocks = std::max({resident * step.busy, step.alone, waits}) + step.chain;
   // A tile's first operands, what of its first and last step nothing hides, its results. Where CTAs go on, the next
   // tile's operands are on their way; with one slot for queries they wait for this tile's last product, and steps wait
-  // behind them (widths of 144 to 176 on an H100: 0.9 to 1.7 us a tile more than where CTAs take each other's slots).
+  // behind them (widths of 144 to 176 on an H100: 0.9 to 1.7 us a tile more than where a CTA begins as another one
+  // ends).
   constexpr double goingOn = 0.2, goingOnLate = 1.6;
   bool isWgmma = tile.engine == tg::Engine::Wgmma;
   double ends = (isWgmma ? device.folds.ends : device.folds.mmaEnds) + step.alone + step.chain;
@@ -500,7 +501,7 @@ static void forEachTallTile(const FoldProblem &problem, const Device &device,
 }
 
 /// The tile with its last round shared by several CTAs a tile, if that gains: all tiles of which no round is whole, or
-/// those of a whole round too. CTAs go on from one tile to the next: where others take their slots a tail gains little
+/// those of a whole round too. CTAs go on from one tile to the next: where others begin as they end a tail gains little
 /// (24 heads of 4352 x 128 on an H100: 384 us without, 358 to 386 with, 336 where CTAs go on).
 static std::optional<FoldTileChoice> shareTail(const FoldProblem &problem, const FoldTileChoice &whole,
                                                const Device &device) {

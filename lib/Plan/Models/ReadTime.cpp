@@ -95,9 +95,6 @@ static double countPasses(const KernelToSchedule &kernel, tg::ScheduleAttr sched
 static std::optional<HeldRows> findHeldRows(const KernelToSchedule &kernel, tg::ScheduleAttr schedule,
                                             const KernelLevels &levels, double arithmetic, const Device &device) {
   constexpr double warpThreads = 32, ownRegisters = 24, few = 8;
-  constexpr double warpPart = 0.027; // Of the wait, for each warp of the CTA more.
-  constexpr double issuedPart = 0.6; // Of what countInstructions says: functions take fewer than it has.
-  constexpr double unhiddenAlone = 0.5;
   double largest = 0, reduced = 0;
   func::FuncOp func = kernel.func;
   for (Value argument : func.getArguments())
@@ -119,10 +116,10 @@ static std::optional<HeldRows> findHeldRows(const KernelToSchedule &kernel, tg::
   double perSm = std::ceil(levels.tiles / device.sms), rounds = std::ceil(perSm / ctas);
   HeldRows rows;
   rows.padding = std::max(elements * levels.tiles / reduced, 1.0);
-  double wait = device.alone.rowWait * (1 + warpPart * double(schedule.getWarps()));
-  double issued = issuedPart * arithmetic * rows.padding * perSm * device.sms / levels.tiles;
+  double wait = device.alone.rowWait * (1 + device.alone.rowWarp * double(schedule.getWarps()));
+  double issued = device.alone.rowIssued * arithmetic * rows.padding * perSm * device.sms / levels.tiles;
   rows.seconds = std::max(rounds * wait + issued - device.tailSeconds, 0.0); // One round's end is every kernel's.
-  rows.unhidden = unhiddenAlone / ctas;
+  rows.unhidden = device.alone.rowUnhidden / ctas;
   return rows;
 }
 

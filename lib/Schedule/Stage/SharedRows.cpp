@@ -116,28 +116,12 @@ static std::optional<Fetch> shareWithFirst(ArrayRef<TileToFetch> tiles, ArrayRef
   return fetch;
 }
 
-/// A tile that ends before its second half does, as the rows that there are; nothing for others.
-static std::optional<Fetch> cutRows(const TileToFetch &tile, unsigned number) {
-  for (unsigned index = 0; index < tile.access.map.getNumResults(); ++index) {
-    std::optional<RowForm> form = getRowForm(tile.access, index);
-    if (!form || form->rows * form->places == tile.access.shape[form->dim])
-      continue;
-    Fetch fetch{tile.load, tile.access, form->rows, tile.access.shape, {{number, 0}}, {}};
-    fetch.rowShape[form->dim] = form->places;
-    addCopies(fetch, *form);
-    return fetch;
-  }
-  return std::nullopt;
-}
-
 std::vector<Fetch> schedule::shareRows(ArrayRef<TileToFetch> tiles, tk::CopyEngine engine) {
   std::vector<Fetch> fetches;
   SmallVector<unsigned> left = llvm::to_vector(llvm::seq<unsigned>(0, tiles.size()));
   while (!left.empty()) {
     const TileToFetch &first = tiles[left.front()];
     std::optional<Fetch> shared = engine == tk::CopyEngine::Tma ? shareWithFirst(tiles, left) : std::nullopt;
-    if (!shared && engine == tk::CopyEngine::Tma)
-      shared = cutRows(first, left.front());
     if (!shared) {
       shared = Fetch{first.load, first.access, 1, first.access.shape, {{left.front(), 0}}, {}};
       shared->copies.push_back({0, first.access.shape, first.access.map, first.access.guard});

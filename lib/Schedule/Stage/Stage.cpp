@@ -185,14 +185,14 @@ struct Copied {
 };
 } // namespace
 
-/// Ends a box behind the first `places` indices of a tile dimension, if it is a box then.
-static void cut(Access &access, unsigned dim, int64_t places) {
-  if (places >= getLiveShape(access)[dim])
+/// Ends a box behind the first `count` indices of a tile dimension, if it is a box then.
+static void cut(Access &access, unsigned dim, int64_t count) {
+  if (count >= getLiveShape(access)[dim])
     return;
   Access shorter = access;
   if (shorter.live.empty())
     shorter.live = shorter.shape;
-  shorter.live[dim] = places;
+  shorter.live[dim] = count;
   if (isBox(shorter))
     access = shorter;
 }
@@ -343,7 +343,7 @@ private:
 /// Whether operands of mma.sync come by TMA: where all of them are boxes of 16-bit elements (ldmatrix reads what TMA
 /// swizzles), windows slide over one, and a step has bytes enough for the thread that asks for them to be ahead of
 /// those that multiply. cp.async has a thread compute for each 16 bytes which image, row and column they are of, and
-/// whether there is such a space; TMA does so beside the threads. Of matrices a copy costs a thread an addition, and
+/// whether there is such an element; TMA does so beside the threads. Of matrices a copy costs a thread an addition, and
 /// TMA's longer way and the barriers take more than that saves (docs/notes/small-tma.md has both).
 bool Stager::slideByTma(ArrayRef<tk::DotOp> dots) const {
   constexpr int64_t leastBytes = 6 << 10; ///< Of a step.

@@ -322,7 +322,8 @@ LogicalResult fillCaches(NodeContext &n, AttentionArgs &args, const HeadInputs &
   Type index = n.b.getI64Type();
   AffineExpr batch = n.dim(args.key, 0), fresh = n.dim(args.key, 2);
   FailureOr<tg::Dims> total = n.runtimeDims(Expr(n, past) + Expr(n, extentScalar(n, fresh, index)), "total length");
-  if (failed(total) || failed(n.assumeAtMost(total->front(), n.dim(inputs.pastKey, 2), "positions of the cache")))
+  if (failed(total) || failed(n.assumeAtMost(total->front(), n.dim(inputs.pastKey, 2), "positions of the cache")) ||
+      failed(n.assumeAtMost(fresh, total->front(), "positions behind the past ones")))
     return failure();
   Expr place = Expr(n, iota(n, 0, {fresh}, index)) + Expr(n, past);
   Value places = n.broadcastTo(place, {batch, fresh});
