@@ -13,6 +13,7 @@
 #include "weft/Dialect/TileGraph/IR/SymbolRanges.h"
 #include "weft/Dialect/TileGraph/Rewrite/LayoutRates.h"
 #include "weft/Plan/BlockOps.h"
+#include "weft/Plan/Facts.h"
 #include "weft/Plan/LevelPasses.h"
 #include "weft/Plan/Resolution.h"
 #include "weft/Target/ContextDevices.h"
@@ -38,14 +39,6 @@ Value getStorage(Value value) {
   while (isa_and_nonnull<tg::ReshapeOp, tg::BitcastOp>(value.getDefiningOp()))
     value = value.getDefiningOp()->getOperand(0);
   return value;
-}
-
-double bytesOf(Type type) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  double bytes = tensor ? double(tg::getElementBits(tensor.getElementType())) / 8 : 0;
-  for (AffineExpr extent : tensor ? tg::getDims(tensor) : tg::Dims())
-    bytes *= double(tg::estimateExtent(extent));
-  return bytes;
 }
 
 struct Node {
@@ -95,16 +88,10 @@ double Overlap::estimateKernel(tg::DispatchOp dispatch) {
     return known->second;
   tg::LikelyExtents likely(module);
   double bytes = 0, arithmetic = 0;
-  for (Type type : kernel.getResultTypes())
-    bytes += bytesOf(type);
-  for (BlockArgument argument : kernel.getArguments()) {
-    double whole = bytesOf(argument.getType()), read = 0;
-    for (Operation *user : argument.getUsers())
-      read += isa<tg::GatherOp, tg::SliceOp>(user) && user->getOperand(0) == argument
-                  ? bytesOf(user->getResult(0).getType())
-                  : whole;
-    bytes += std::min(whole, read);
-  }
+  for (Value result : kernel.getBody().front().getTerminator()->getOperands())
+    bytes += estimateBytes(result);
+  for (BlockArgument argument : kernel.getArguments())
+    bytes += takenBytes(argument, [](Operation *) { return true; });
   kernel.walk([&](Operation *op) { arithmetic += tg::estimateArithmetic(op, rates); });
   return kernels[module] = std::max(bytes / rates.bytes, arithmetic) + rates.kernelSeconds;
 }
@@ -136,7 +123,7 @@ void Overlap::collect() {
     if (isMessage(op))
       node.seconds = tg::estimateCollective(op, rates);
     else if (isa<tg::OwnPartOp>(op)) // A copy.
-      node.seconds = 2 * bytesOf(op->getResult(0).getType()) / rates.bytes + rates.kernelSeconds;
+      node.seconds = 2 * estimateBytes(op->getResult(0)) / rates.bytes + rates.kernelSeconds;
   }
 }
 

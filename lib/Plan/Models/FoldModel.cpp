@@ -66,14 +66,10 @@ static int64_t registersOf(const FoldProblem &problem, const FoldTile &tile) {
   return registers + (tile.step > 64 && isMasked ? tile.step / 4 + 8 : 0);
 }
 
-/// Bytes of a row of `elements` in a slot: TMA brings panels of 128 bytes of which something is read, threads copy
-/// tiles, which are powers of two.
+/// Bytes of a row of `elements` in a slot: as TMA brings it, or as threads copy it, who copy powers of two.
 static int64_t rowBytes(const FoldProblem &problem, const FoldTile &tile, int64_t elements) {
-  constexpr int64_t panelBytes = 128;
-  int64_t whole = int64_t(llvm::PowerOf2Ceil(elements)) * problem.bytes;
-  if (tile.engine != tg::Engine::Wgmma)
-    return whole;
-  return std::min<int64_t>(whole, llvm::alignTo(elements * problem.bytes, panelBytes));
+  return tile.engine == tg::Engine::Wgmma ? countPanelBytes(elements, problem.bytes)
+                                          : int64_t(llvm::PowerOf2Ceil(elements)) * problem.bytes;
 }
 
 /// Bytes of a tile's rows of queries.

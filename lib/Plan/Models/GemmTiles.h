@@ -4,6 +4,7 @@
 #define WEFT_LIB_PLAN_MODELS_GEMMTILES_H
 
 #include "weft/Plan/GemmModel.h"
+#include "weft/Target/TileSlots.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace weft::plan {
@@ -21,9 +22,9 @@ inline bool isNarrow(const GemmTile &tile) { return !llvm::isPowerOf2_64(uint64_
 /// less than what they bring of rows that are columns of the tile, if those are one panel; all else is powers of two.
 inline GemmTile padded(const GemmProblem &problem, GemmTile tile) {
   constexpr int64_t panelBytes = 128;
-  int64_t whole = int64_t(llvm::PowerOf2Ceil(uint64_t(tile.n))), bytes = std::max<int64_t>(problem.rhsBytes, 1);
+  int64_t bytes = std::max<int64_t>(problem.rhsBytes, 1);
   bool isBoxed = tile.engine == tg::Engine::Wgmma && problem.rhsWork == 0 && tile.k * bytes <= panelBytes;
-  tile.n = isBoxed ? std::min<int64_t>(whole, llvm::alignTo(tile.n, panelBytes / bytes)) : whole;
+  tile.n = isBoxed ? countPanelBytes(tile.n, bytes) / bytes : int64_t(llvm::PowerOf2Ceil(uint64_t(tile.n)));
   return tile;
 }
 
