@@ -65,10 +65,10 @@
 // NARROW: tk.store {{.*}}-(d1 floordiv 8) + 5 >= 0
 // SIX: box = array<i64: 64, 8, 4, 1>
 
-// So is a tile by itself: six rows of eight places in a slot, that come as four and two.
-// ALONE: %[[X:.*]] = tk.alloc : <12 x 64x8xf16>
-// ALONE: tk.slot %[[X]][%{{.*}}] each 6 : <12 x 64x8xf16> -> <1 x 64x32xf16>
-// ALONE: tk.slot %[[X]][%{{.*}}] each 6 from 4 : <12 x 64x8xf16> -> <1 x 64x16xf16>
+// A tile by itself comes as one box, in slots of its six rows of eight columns.
+// ALONE: %[[X:.*]] = tk.alloc : <2 x 64x64xf16, pitch = 6144>
+// ALONE: tk.make_channel engine tma consumers 1 bytes 22528
+// ALONE: tk.slot %[[X]][%{{.*}}] : <2 x 64x64xf16, pitch = 6144> -> <1 x 64x64xf16, pitch = 6144>
 // ALONE: tk.dot {{.*}} {live_columns = 48 : i64}
 #x = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1 + d4, d2 + d5, d6)>
 #w = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d3, d4, d5, d6)>
