@@ -49,7 +49,7 @@ def draw_sizes(b: AttentionBuilder) -> tuple[int, int, int, int]:
     else:
         queries = b.rng.choice(LENGTHS)
         keys = queries if b.rng.random() < 0.6 else b.rng.choice(LENGTHS)
-    while heads * queries * keys * width > MOST_PRODUCTS:
+    while heads * queries * keys * width > MOST_PRODUCTS or heads * (queries + keys) * width > b.most_elements:  # A step of more has no result.
         if heads > 1:
             heads -= 1
         elif queries > 64:

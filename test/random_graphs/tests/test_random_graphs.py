@@ -13,6 +13,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 import numpy as np  # noqa: E402
 import onnx  # noqa: E402
 
+import attention  # noqa: E402
 import run_random  # noqa: E402
 import windows  # noqa: E402
 from case import BF16, F16, F32, Case, Node, difference, feeds_of, model_of  # noqa: E402
@@ -22,6 +23,12 @@ from harness import backends  # noqa: E402
 from variants import InOrt  # noqa: E402
 
 BUILD = pathlib.Path(os.environ.get("WEFT_TEST_BUILD", "build"))
+
+
+class Attention(unittest.TestCase):
+    def test_large_draws_are_cut_to_what_a_graph_may_hold(self):
+        for seed in (47, 67, 374, 409):  # Repeated heads of 2^20 elements and more.
+            self.assertTrue(attention.generate(seed).nodes)
 
 
 class Mutant(InOrt):
