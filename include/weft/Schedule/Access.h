@@ -16,8 +16,8 @@ struct Access {
   llvm::SmallVector<int64_t> shape; ///< Of the tile.
   /// For each symbol of the map the number of the kernel symbol that it is, if it is one.
   llvm::SmallVector<std::optional<unsigned>> kernelSymbols;
-  llvm::SmallVector<int64_t> live =
-      {}; ///< Of a copy by TMA: the indices of each tile dimension that are read; empty: all.
+  /// Of a copy by TMA: the indices of each tile dimension that are read; empty: all.
+  llvm::SmallVector<int64_t> live = {};
 };
 
 /// The access of a `tk.load` or `tk.store` without index tiles, or of a `tk.copy`; index tiles are ignored.
