@@ -4,8 +4,8 @@
 // steps of 16 words, of three that there are: all loads stand ahead of the loop, none in it.
 #q = affine_map<(d0, d1)[s0] -> (d0, s0 * 64 + d1)>
 #v = affine_map<(d0, d1)[s0] -> (s0 * 64 + d0, d1)>
-#past = affine_set<(d0, d1)[s0] : (150 - s0 * 64 - d0 >= 0)>
-#isPast = affine_set<(d0)[s0] : (150 - s0 * 64 - d0 >= 0)>
+#past = affine_set<(d0, d1)[s0] : (-d0 - s0 * 64 + 150 >= 0)>
+#isPast = affine_set<(d0)[s0] : (-d0 - s0 * 64 + 150 >= 0)>
 #row = affine_map<(d0) -> (0, d0)>
 #y = affine_map<(d0, d1) -> (d0, d1)>
 // CHECK-LABEL: func @all
@@ -59,8 +59,8 @@ module attributes {tk.target = "sm_80", tg.schedule = #tg.schedule<tile = [16, 6
 // Of twelve steps the next three are under way: a step begins with the loads of the third one behind it, which read nothing past the end.
 #q = affine_map<(d0, d1)[s0] -> (d0, s0 * 64 + d1)>
 #v = affine_map<(d0, d1)[s0] -> (s0 * 64 + d0, d1)>
-#past = affine_set<(d0, d1)[s0] : (726 - s0 * 64 - d0 >= 0)>
-#isPast = affine_set<(d0)[s0] : (726 - s0 * 64 - d0 >= 0)>
+#past = affine_set<(d0, d1)[s0] : (-d0 - s0 * 64 + 726 >= 0)>
+#isPast = affine_set<(d0)[s0] : (-d0 - s0 * 64 + 726 >= 0)>
 #row = affine_map<(d0) -> (0, d0)>
 #y = affine_map<(d0, d1) -> (d0, d1)>
 // CHECK-LABEL: func @some
@@ -111,8 +111,8 @@ module attributes {tk.target = "sm_80", tg.schedule = #tg.schedule<tile = [16, 6
 // Nobody knows how many steps there are: half of the registers, and even the first step's loads ask whether there is one.
 #q = affine_map<(d0, d1)[s0] -> (d0, s0 * 64 + d1)>
 #v = affine_map<(d0, d1)[s0] -> (s0 * 64 + d0, d1)>
-#past = affine_set<(d0, d1)[s0] : (726 - s0 * 64 - d0 >= 0)>
-#isPast = affine_set<(d0)[s0] : (726 - s0 * 64 - d0 >= 0)>
+#past = affine_set<(d0, d1)[s0] : (-d0 - s0 * 64 + 726 >= 0)>
+#isPast = affine_set<(d0)[s0] : (-d0 - s0 * 64 + 726 >= 0)>
 #row = affine_map<(d0) -> (0, d0)>
 #y = affine_map<(d0, d1) -> (d0, d1)>
 // CHECK-LABEL: func @unknown
