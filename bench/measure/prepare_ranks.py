@@ -39,7 +39,7 @@ def write_model(net: ranks.Net, capacity: int, path: pathlib.Path, dtype) -> dic
             external.append({"name": tensor.name, "shape": list(tensor.dims), "offset": int(where["offset"]), "bytes": int(where["length"])})
         else:
             inline[tensor.name] = numpy_helper.to_array(tensor)
-    np.savez(path.with_suffix(".npz"), **{name: value for name, value in inline.items() if name.endswith("weight")})
+    np.savez(path.with_suffix(".npz"), **{name: value for name, value in inline.items() if name.endswith(("weight", "_table"))})
     data = pathlib.Path(f"{path}.data")
     size = data.stat().st_size if data.exists() else 0
     data.unlink(missing_ok=True)  # Filled where it runs; tables are made anew there.

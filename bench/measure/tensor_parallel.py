@@ -17,11 +17,13 @@ from . import ranks
 from .timing import capture
 
 
-def join(rank: int, world: int, address: str):
+def join(rank: int, world: int, address: str, device: str):
     """Joins the ranks; a call that makes their streams wait for each other."""
     host, _, port = address.rpartition(":")
-    dist.init_process_group("nccl", init_method=f"tcp://{host}:{int(port) + 1}", rank=rank, world_size=world, device_id=torch.device("cuda", rank))
-    token = torch.zeros(1, device="cuda")
+    on_gpu = device == "cuda"
+    dist.init_process_group("nccl" if on_gpu else "gloo", init_method=f"tcp://{host}:{int(port) + 1}", rank=rank, world_size=world,
+                            device_id=torch.device("cuda", rank) if on_gpu else None)
+    token = torch.zeros(1, device=device)
     return lambda: dist.all_reduce(token)
 
 
@@ -78,23 +80,27 @@ class Decoder(nn.Module):
 
 
 class Peer:
-    """Prefill begins an empty cache: a causal mask of a square. Decode sees all places."""
+    """Prefill begins an empty cache: a causal mask of a square. Decode sees all places. f16 on GPUs, f32 on CPUs."""
 
-    def __init__(self, net: ranks.Net, folder: pathlib.Path, model: str, manifest: dict, world: int):
-        self.net = net
+    def __init__(self, net: ranks.Net, folder: pathlib.Path, model: str, manifest: dict, world: int, device: str):
+        self.net, self.device = net, device
+        self.dtype, dtype = (torch.float16, np.float16) if device == "cuda" else (torch.float32, np.float32)
         entry, inline = manifest["models"][model], np.load((folder / model).with_suffix(".npz"))
-        data = np.memmap(folder / entry["data"], np.uint8, "r")
-        self.values = {name: torch.from_numpy(inline[name].astype(np.float16)) for name in inline.files}
-        for tensor in entry["tensors"]:
-            part = data[tensor["offset"]:tensor["offset"] + tensor["bytes"]].view(np.float16).reshape(tensor["shape"])
-            self.values[tensor["name"]] = torch.from_numpy(np.array(part))
-        with torch.device("cuda"):
-            self.module = Decoder(net, world).half().eval().requires_grad_(False)
+        self.values = {name: inline[name].astype(dtype) for name in inline.files}
+        if entry["tensors"]:
+            data = np.memmap(folder / entry["data"], np.uint8, "r")
+            for tensor in entry["tensors"]:
+                self.values[tensor["name"]] = data[tensor["offset"]:tensor["offset"] + tensor["bytes"]].view(dtype).reshape(tensor["shape"])
+        with torch.device(device):
+            self.module = Decoder(net, world).to(self.dtype).eval().requires_grad_(False)
         self._load()
-        mesh = init_device_mesh("cuda", (world,))
+        mesh = init_device_mesh(device, (world,))
         for layer in self.module.layers:
             parallelize_module(layer, mesh, dict(Layer.PLAN))
         parallelize_module(self.module, mesh, {"logits": ColwiseParallel(output_layouts=Replicate())})
+
+    def _put(self, value: np.ndarray) -> torch.Tensor:
+        return torch.from_numpy(np.array(value)).to(self.device)
 
     def _load(self) -> None:
         names = {"embedding.weight": "embedding", "norm.weight": "norm.weight", "logits.weight": "logits.weight"}
@@ -103,13 +109,17 @@ class Peer:
             names |= {f"layers.{i}.{part}.weight": f"layer.{i}.ffn.{part}.weight" for part in ("gate", "up", "down")}
             names |= {f"layers.{i}.norm.weight": f"layer.{i}.norm.weight", f"layers.{i}.ffn_norm.weight": f"layer.{i}.ffn.norm.weight"}
         for name, parameter in self.module.named_parameters():
-            value = self.values.pop(names[name]).cuda()
+            value = self._put(self.values.pop(names[name]))
             parameter.data.copy_(value.T if value.dim() == 2 and name != "embedding.weight" else value)
 
     def __call__(self, case: ranks.Case, feeds: dict):
         """A replay, and where its logits are."""
-        cos, sin = (self.values[name][case.past:case.total].cuda() for name in ("cos_table", "sin_table"))
-        caches = [(feeds[f"past_key_values.{i}.key"], feeds[f"past_key_values.{i}.value"]) for i in range(self.net.layers)]
-        with torch.no_grad():
-            logits = torch.empty(case.batch, case.tokens, self.net.vocab, dtype=torch.float16, device="cuda")
-            return capture(lambda: logits.copy_(self.module(feeds["input_ids"], case, cos, sin, caches))), logits
+        cos, sin = (self._put(self.values[name][case.past:case.total]) for name in ("cos_table", "sin_table"))
+        of = {name: torch.as_tensor(value) for name, value in feeds.items()}  # On the CPU they are numpy's.
+        caches = [(of[f"past_key_values.{i}.key"], of[f"past_key_values.{i}.value"]) for i in range(self.net.layers)]
+        logits = torch.empty(case.batch, case.tokens, self.net.vocab, dtype=self.dtype, device=self.device)
+
+        @torch.no_grad()
+        def step() -> None:
+            logits.copy_(self.module(of["input_ids"], case, cos, sin, caches))
+        return (capture(step, "thread_local") if self.device == "cuda" else step), logits

@@ -26,8 +26,8 @@ class Replay:
         self.graph.replay()
 
 
-def capture(function: Callable[[], object]) -> Replay:
-    """The function's launches as a CUDA graph."""
+def capture(function: Callable[[], object], errors: str = "global") -> Replay:
+    """The function's launches as a CUDA graph. `errors`: "thread_local" where other threads may call CUDA meanwhile, as NCCL's watchdog does."""
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
@@ -36,7 +36,7 @@ def capture(function: Callable[[], object]) -> Replay:
     torch.cuda.current_stream().wait_stream(stream)
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
+    with torch.cuda.graph(graph, capture_error_mode=errors):
         function()
     return Replay(graph, function)
 
