@@ -275,7 +275,6 @@ Error Benchmarks::run() {
 }
 
 Error weft::calibrate::calibrateCard(CalibratedCard &card, Calibration &result) {
-  result = {};
   result.card = card.getDescription();
   Error error = Benchmarks(card, result).run();
   result.error = error.getMessage();

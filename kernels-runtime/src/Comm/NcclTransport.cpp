@@ -4,7 +4,8 @@
 // NCCL on the stream of the session, or beside it on a second one, in recorded runs too. Its kernels wait for peers
 // without an end, so somebody watches: whoever waits for a run looks at NCCL's own errors, at the links (a rank that
 // has ended or given up) and at the clock; between runs a thread looks at the first two. NCCL is aborted then, which
-// ends its kernels.
+// ends its kernels. ncclCommAbort and ncclCommDestroy return only when no graph with collectives is left (init.cc,
+// commDestroySync): the former has a thread of its own, and sessions forget their recorded runs before they detach.
 #include "NcclTransport.h"
 
 #include "../Device.h"
@@ -76,6 +77,7 @@ private:
   std::string self() const;
   std::string describeStall();
   void watch();
+  void abortLocked();
 
   CommunicatorOptions options;
   Links &links;
@@ -88,7 +90,7 @@ private:
   std::string place = "before the first run"; ///< Its first collective.
   std::string agreed; ///< What all ranks said that they do, in the last run that did something new.
   std::condition_variable ending;
-  std::thread watcher;
+  std::thread watcher, aborting;
 };
 
 nccl::DataType getType(DType type) {
@@ -166,8 +168,16 @@ NcclTransport::~NcclTransport() {
   ending.notify_all();
   if (watcher.joinable())
     watcher.join();
+  if (aborting.joinable())
+    aborting.join();
   if (comm)
     (void)library.commDestroy(comm);
+}
+
+/// The mutex is held.
+void NcclTransport::abortLocked() {
+  if (comm)
+    aborting = std::thread([this, aborted = std::exchange(comm, nullptr)] { (void)library.commAbort(aborted); });
 }
 
 /// Of NCCL, or of another rank. NCCL is aborted then. The mutex is held.
@@ -185,7 +195,7 @@ Error NcclTransport::findFailure() {
   else
     failure = links.check(place);
   if (failure)
-    (void)library.commAbort(std::exchange(comm, nullptr));
+    abortLocked();
   return failure;
 }
 
@@ -198,8 +208,7 @@ void NcclTransport::watch() {
 
 void NcclTransport::abort() {
   std::lock_guard<std::mutex> lock(mutex);
-  if (comm)
-    (void)library.commAbort(std::exchange(comm, nullptr));
+  abortLocked();
 }
 
 Error NcclTransport::allToAll(const Collective &collective, nccl::DataType type, uint64_t count, nccl::Stream stream) {
@@ -299,8 +308,8 @@ Error NcclTransport::begin(const std::vector<Collective> *list) {
     return {};
   agreed = std::move(mine);
   failure = compare(*list);
-  if (failure && comm)
-    (void)library.commAbort(std::exchange(comm, nullptr));
+  if (failure)
+    abortLocked();
   return failure;
 }
 
@@ -373,8 +382,7 @@ Error NcclTransport::wait(Device &device) {
       if (!failure)
         failure = Error(ErrorCode::Device, stall);
       links.abort(failure.getMessage());
-      if (comm)
-        (void)library.commAbort(std::exchange(comm, nullptr));
+      abortLocked();
     }
     if (failure)
       break;

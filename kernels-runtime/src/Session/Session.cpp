@@ -95,6 +95,7 @@ Error Session::joinRanks() {
 }
 
 Session::~Session() {
+  recordings.clear(); // NCCL waits for all graphs with collectives before it lets a communicator go.
   if (isAttached)
     communicator->detach();
 }

@@ -20,6 +20,7 @@ struct weft::nccl::ncclComm {
   std::atomic<uint32_t> step{0};
   std::atomic<int> running{0};
   std::atomic<bool> isAborted{false};
+  std::atomic<int> recorded{0}; ///< Operations in graphs.
 };
 
 namespace {
@@ -65,9 +66,21 @@ Result enqueue(Comm comm, void *stream, size_t bytes, const Operation &operation
     return kInvalidArgument;
   if (int error = state.startError)
     return error;
-  state.captured += state.cuda->findCapture(stream) != nullptr;
-  state.cuda->add(stream, "nccl", [comm, operation](void *) { start(comm, operation); });
+  std::shared_ptr<void> recorded; // As long as the graph that holds the operation.
+  if (state.cuda->findCapture(stream)) {
+    ++state.captured;
+    ++comm->recorded;
+    recorded = {nullptr, [comm](void *) { --comm->recorded; }};
+  }
+  state.cuda->add(stream, "nccl", [comm, operation, recorded](void *) { start(comm, operation); });
   return kSuccess;
+}
+
+/// NCCL would wait without an end.
+void awaitGraphs(Comm comm) {
+  for (int i = 0; i < 5000 && comm->recorded; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  state.stuck += comm->recorded > 0;
 }
 
 void sum(unsigned ranks, size_t first, size_t count, const uint8_t (*slots)[FakeNcclMemory::kBytes], void *to) {
@@ -105,11 +118,13 @@ EXPORT Result ncclCommInitRank(Comm *comm, int ranks, UniqueId id, int rank) {
 EXPORT Result ncclCommAbort(Comm comm) {
   comm->isAborted = true;
   ++state.aborts;
+  awaitGraphs(comm);
   return kSuccess;
 }
 
-EXPORT Result ncclCommDestroy(Comm) {
+EXPORT Result ncclCommDestroy(Comm comm) {
   ++state.destroyed;
+  awaitGraphs(comm);
   return kSuccess;
 }
 

@@ -3,7 +3,8 @@
 //
 // Collectives of processes that have memory in common, which the test maps before it forks. As on GPUs, a call returns
 // at once, in a captured stream does nothing but be recorded, and what it started waits for the other ranks without an
-// end; the stream of the stand-in for CUDA is not ready meanwhile.
+// end; the stream of the stand-in for CUDA is not ready meanwhile. A communicator ends when no graph has collectives of
+// it any more.
 #ifndef WEFT_TEST_COMM_FAKENCCL_H
 #define WEFT_TEST_COMM_FAKENCCL_H
 
@@ -28,6 +29,7 @@ struct FakeNccl {
   FakeCuda *cuda = nullptr;
   std::atomic<int> asyncError = 0, startError = 0; ///< Of collectives that run, and of calls that start them.
   std::atomic<unsigned> aborts = 0, destroyed = 0, captured = 0;
+  std::atomic<unsigned> stuck = 0;       ///< Communicators that were to end while graphs had their collectives.
   std::atomic<unsigned> awaitedGone = 0; ///< Collectives end half a second after so many other ranks are gone.
 };
 

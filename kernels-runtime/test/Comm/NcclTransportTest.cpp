@@ -132,10 +132,10 @@ protected:
       return error.getMessage();
     sessionOptions.communicator.reset();
     std::string text = work(options.rank, *session, nccl);
-    bool isAborted = nccl.aborts > 0;
     session.reset();
     ++memory->gone;
-    return text + (nccl.destroyed + nccl.aborts == 1 ? "" : ", not ended once") + (isAborted ? ", aborted" : "");
+    return text + (nccl.destroyed + nccl.aborts == 1 ? "" : ", not ended once") + (nccl.aborts ? ", aborted" : "") +
+           (nccl.stuck ? ", stuck" : "");
   }
 
   /// Until the sessions of so many ranks are gone.
@@ -270,6 +270,21 @@ TEST_F(NcclTransportTest, EndsWhenARankDies) {
     return runOnce(rank, session, 4);
   });
   EXPECT_EQ(texts[0], "rank 0 of 2: all_reduce \"/mlp\": rank 1 has ended, aborted");
+}
+
+/// A graph holds the communicator: its kernels end at once all the same, and the session is not stuck.
+TEST_F(NcclTransportTest, EndsWhenARankDiesBehindRecordedRuns) {
+  auto work = [](uint32_t rank, Session &session, FakeNccl &nccl) {
+    for (int i = 0; i < 3; ++i)
+      runOnce(rank, session, 4);
+    if (rank == 1)
+      ::_exit(1);
+    auto begin = std::chrono::steady_clock::now();
+    std::string text = std::to_string(nccl.captured) + " captured; " + runOnce(rank, session, 4);
+    return text + (std::chrono::steady_clock::now() - begin < std::chrono::seconds(3) ? "" : ", late");
+  };
+  EXPECT_EQ(runRanks(2, CollectiveKind::AllReduce, work)[0],
+            "1 captured; rank 0 of 2: all_reduce \"/mlp\": rank 1 has ended, aborted");
 }
 
 /// The work of a GPU goes on when another rank, which has done its part in it, is gone.
