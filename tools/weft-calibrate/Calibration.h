@@ -37,8 +37,8 @@ struct Calibration {
   double mmaFlops = 0, wgmmaFlops = 0; ///< A second, all SMs, f16 with f32 sums; 0: the GPU has none.
 };
 
-/// Runs all benchmarks, and fills in all but `links`. An emulated GPU gets fewer of everything that takes time, and the same proportions: what a
-/// GPU's kernels would touch beside what was allocated, an emulated one's do, too.
+/// Runs all benchmarks, and fills in all but `links`. An emulated GPU gets fewer of everything that takes time, and the
+/// same proportions: what a GPU's kernels would touch beside what was allocated, an emulated one's do, too.
 Error calibrateCard(CalibratedCard &card, Calibration &result);
 
 /// "linkRanks", "linkBytesPerSecond" and "linkSeconds", or nothing.
