@@ -59,7 +59,7 @@ llvm::Error Compilation::checkPtx(Program &program, Assembly &assembly, std::vec
     return llvm::Error::success();
   }
   assembly.entries = std::move(*entries);
-  if (llvm::Error error = dealRegisters(assembly, *program.gpu))
+  if (llvm::Error error = mendSpills(assembly, *program.gpu))
     return error;
   if (llvm::Error error = replanKernels(program, assembly))
     return error;

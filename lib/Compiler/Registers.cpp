@@ -1,5 +1,5 @@
-// Registers by what ptxas says: CTAs that only just do not fit on an SM are made to; kernels that spill are dealt
-// others, or get another schedule.
+// Registers by what ptxas says: CTAs that only just do not fit on an SM are made to; kernels that spill keep
+// their loops, are dealt others, or get another schedule.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/SymbolTable.h"
@@ -42,6 +42,24 @@ static std::optional<std::pair<unsigned, size_t>> findNumber(llvm::StringRef tex
   if (rest.consumeInteger(10, number))
     return std::nullopt;
   return std::pair(number, text.size() - rest.size());
+}
+
+/// Gives the modules of these numbers these texts, where `accepts` what ptxas says of them.
+llvm::Error Compilation::replaceTexts(Assembly &assembly, ArrayRef<size_t> numbers, std::vector<std::string> texts,
+                                      const Device &device,
+                                      llvm::function_ref<bool(size_t, const emit::PtxasEntry &)> accepts) {
+  if (texts.empty())
+    return llvm::Error::success();
+  auto entries = emit::assemblePtx(assembly.ptxas, texts, device.architecture, *context);
+  if (!entries)
+    return entries.takeError();
+  for (auto [k, i] : llvm::enumerate(numbers)) {
+    if (!accepts(k, (*entries)[k]))
+      continue;
+    assembly.modules[i] = std::move(texts[k]);
+    assembly.entries[i] = std::move((*entries)[k]);
+  }
+  return llvm::Error::success();
 }
 
 static constexpr unsigned registerUnit = 8; ///< They are dealt out to warps by so many a thread.
@@ -88,18 +106,8 @@ llvm::Error Compilation::fillSms(ArrayRef<ModuleOp> kernels, Assembly &assembly,
     texts.push_back(
         (text.take_front(at) + ".minnctapersm " + llvm::Twine(ctas) + "\n" + text.drop_front(at + one.size())).str());
   }
-  if (texts.empty())
-    return llvm::Error::success();
-  auto entries = emit::assemblePtx(assembly.ptxas, texts, device.architecture, *context);
-  if (!entries)
-    return entries.takeError();
-  for (auto [i, text, entry] : llvm::zip_equal(numbers, texts, *entries)) {
-    if (spills(entry))
-      continue;
-    assembly.modules[i] = std::move(text);
-    assembly.entries[i] = std::move(entry);
-  }
-  return llvm::Error::success();
+  return replaceTexts(assembly, numbers, std::move(texts), device,
+                      [](size_t, const emit::PtxasEntry &entry) { return !spills(entry); });
 }
 
 //===--- Registers that stay free ---===//
@@ -120,7 +128,8 @@ static std::string keepShares(llvm::StringRef text) {
 /// where a part of it is enough: the next kernel's CTAs find room beside them.
 llvm::Error Compilation::leaveRegisters(ArrayRef<ModuleOp> kernels, Assembly &assembly, const Device &device) {
   std::vector<std::string> texts;
-  std::vector<std::pair<size_t, unsigned>> shares; // Of a thread of kernel i.
+  std::vector<size_t> numbers;
+  std::vector<unsigned> shares; // Of a thread.
   for (auto [i, kernel] : llvm::enumerate(kernels)) {
     if (!llvm::StringRef(assembly.modules[i]).contains(dealing))
       continue;
@@ -130,24 +139,48 @@ llvm::Error Compilation::leaveRegisters(ArrayRef<ModuleOp> kernels, Assembly &as
     auto grid = dyn_cast<AffineConstantExpr>(read->grid.getResult(0));
     if (read->grid.getNumResults() != 1 || !grid || grid.getValue() > int64_t(device.sms))
       continue;
-    shares.emplace_back(i, device.registersPerSm / read->threads);
+    numbers.push_back(i);
+    shares.push_back(device.registersPerSm / read->threads);
     texts.push_back(keepShares(assembly.modules[i]));
   }
-  if (texts.empty())
-    return llvm::Error::success();
-  auto entries = emit::assemblePtx(assembly.ptxas, texts, device.architecture, *context);
-  if (!entries)
-    return entries.takeError();
-  for (auto [share, text, entry] : llvm::zip_equal(shares, texts, *entries)) {
-    if (spills(entry) || !entry.losses.empty() || 4 * llvm::alignTo(entry.registers, registerUnit) > 3 * share.second)
-      continue;
-    assembly.modules[share.first] = std::move(text);
-    assembly.entries[share.first] = std::move(entry);
-  }
-  return llvm::Error::success();
+  return replaceTexts(assembly, numbers, std::move(texts), device, [&](size_t k, const emit::PtxasEntry &entry) {
+    return !spills(entry) && entry.losses.empty() && 4 * llvm::alignTo(entry.registers, registerUnit) <= 3 * shares[k];
+  });
 }
 
 //===--- Spills ---===//
+
+/// The code with loops that ptxas leaves as they are.
+static std::string keepLoops(llvm::StringRef text) {
+  std::string kept;
+  while (!text.empty()) {
+    auto [line, rest] = text.split('\n');
+    kept += (line + (rest.empty() && !text.ends_with("\n") ? "" : "\n")).str();
+    text = rest;
+    if (line.starts_with("$") && line.ends_with(":") && rest.contains((line.drop_back() + ";").str()))
+      kept += "\t.pragma \"nounroll\";\n"; // Something further down goes back to it.
+  }
+  return kept;
+}
+
+/// ptxas unrolls loops of few turns, whatever they hold: a product of twelve steps, 128 x 256 by eight warps of
+/// mma.sync, spills 128 bytes for that, one of thirteen none. Kernels that spill keep their loops, and are
+/// then dealt other registers.
+llvm::Error Compilation::mendSpills(Assembly &assembly, const Device &device) {
+  std::vector<std::string> texts;
+  std::vector<size_t> numbers;
+  for (auto [i, entry] : llvm::enumerate(assembly.entries)) {
+    std::string kept = spills(entry) ? keepLoops(assembly.modules[i]) : std::string();
+    if (kept.size() <= assembly.modules[i].size())
+      continue;
+    numbers.push_back(i);
+    texts.push_back(std::move(kept));
+  }
+  if (llvm::Error error = replaceTexts(assembly, numbers, std::move(texts), device,
+                                       [](size_t, const emit::PtxasEntry &entry) { return !spills(entry); }))
+    return error;
+  return dealRegisters(assembly, device);
+}
 
 namespace {
 /// The same code with the registers that warpgroups receive (setmaxnreg) dealt out in other ways: they want a number
@@ -267,7 +300,7 @@ llvm::Error Compilation::replanKernels(Program &program, Assembly &assembly) {
       if (!entries)
         return entries.takeError();
       made.entries = std::move(*entries);
-      if (llvm::Error error = dealRegisters(made, *program.gpu))
+      if (llvm::Error error = mendSpills(made, *program.gpu))
         return error;
       if (spills(made.entries.front()))
         continue;

@@ -29,6 +29,14 @@
 // RUN: cmp %t.ptx %t.again.ptx
 // PLAN: module @negate attributes {{.*}}warps = 8
 
+// Loops that ptxas unrolls are kept as they are, before anything else is changed.
+// RUN: env REGISTERS=255 WANTED='(reqntid 128|nounroll)' weft-compile %s --compile-from=outline --target=sm_80 --emit=ptx --ptxas=%t.ptxas --remarks=plan 2>&1 | FileCheck %s --check-prefix=LOOPS
+// LOOPS-NOT: nounroll
+// LOOPS: .entry k1
+// LOOPS: $L__BB{{[0-9_]+}}:
+// LOOPS-NEXT: .pragma "nounroll";
+// LOOPS-NOT: refit
+
 // Warpgroups that receive registers ask for fewer.
 // RUN: env REGISTERS=168 WANTED='(reqntid 128|setmaxnreg.inc.sync.aligned.u32 216;)' weft-compile %s --compile-from=outline --target=sm_90a --emit=ptx --ptxas=%t.ptxas --remarks=plan 2>&1 | FileCheck %s --check-prefix=TAKEN
 // TAKEN: setmaxnreg.dec.sync.aligned.u32 {{.*}}40;

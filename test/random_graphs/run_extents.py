@@ -329,8 +329,8 @@ def convolution(g: Graph):
         g.add("Relu", [y], g.values[y])
 
 
-def draw(seed: int) -> Graph:
-    graph = Graph(seed)
+def draw(seed: int, kind: type[Graph] = Graph) -> Graph:
+    graph = kind(seed)
     graph.input(*(graph.dim() for _ in range(graph.rng.choice([2, 3, 3, 4]))))
     count = graph.rng.randint(1, 6)
     while len(graph.nodes) < count:

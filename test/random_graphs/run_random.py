@@ -2,7 +2,7 @@
 """Random ONNX graphs through Weft fused, unfused, in the Reference, planned for a GPU, and through onnxruntime.
 
     run_random.py [--build=build] [--seeds=0:2000] [--chosen] [--fresh=N] [--target=sm_80] [--variants=fused,unfused,...] [--keep=FOLDER] [--json=FILE]
-    run_random.py --draw=windows|attention|quantised [--seeds=0:16] [--rotation=N --count=M] [--variants=sm_80,sm_90a] [...]
+    run_random.py --draw=windows|attention|quantised|products|indices [--seeds=0:16] [--rotation=N --count=M] [--variants=sm_80,sm_90a] [...]
 
 Every graph is drawn from its seed (generate.py) and evaluated in f64 with the room that its own rounding leaves (case.py); each variant
 (variants.py) must agree. A graph that does not is made small and printed with its seed; `--seeds=SEED` runs it again. `--fresh=N` draws N seeds
@@ -10,7 +10,8 @@ that no run before had. What is known to be wrong is listed in expected-random.j
 
 --draw=windows: graphs of sliding windows (windows.py) through the emulators of GPUs, whose sanitizer watches. Without --seeds 16 fixed ones, and
 --count that only this rotation has (test/harness/selection.py); known: expected-windows.json. --draw=attention: the same for attention of every
-shape (attention.py), and products by weights of few bits (quantised.py), which run on the CPU, too.
+shape (attention.py), of products and rows with what is fused to them (products.py), of products by weights of few bits (quantised.py) and of ops
+that choose places (indices.py); the last two run on the CPU, too.
 """
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from __future__ import annotations
@@ -35,12 +36,14 @@ import onnx  # noqa: E402
 
 import attention  # noqa: E402
 import generate  # noqa: E402
+import indices  # noqa: E402
+import products  # noqa: E402
 import quantised  # noqa: E402
 import windows  # noqa: E402
 from case import Case, model_of  # noqa: E402
 from check import Finding, check, shrink  # noqa: E402
 from harness import backends, coverage, expected, selection  # noqa: E402
-from variants import Variant, all_variants, emulated_variants, quantised_variants  # noqa: E402
+from variants import Variant, all_variants, emulated_variants, index_variants, quantised_variants  # noqa: E402
 
 SLICES = 12  # Of the groups of graphs that do not cover.
 _state: dict = {}
@@ -62,6 +65,8 @@ DRAWS = {
     "graphs": Draw(generate.generate, lambda args: all_variants(args.build, **backends.target_options(args)), HERE / "expected-random.json", "0:2000", 12),
     "windows": Draw(windows.generate, lambda args: emulated_variants(args.build), HERE / "expected-windows.json", "0:16", 6, rotates=True),
     "attention": Draw(attention.generate, lambda args: emulated_variants(args.build), HERE / "expected-attention.json", "0:16", 6, rotates=True),
+    "indices": Draw(indices.generate, lambda args: index_variants(args.build), HERE / "expected-indices.json", "0:4", 6, rotates=True),
+    "products": Draw(products.generate, lambda args: emulated_variants(args.build), HERE / "expected-products.json", "0:4", 6, rotates=True),
     "quantised": Draw(quantised.generate, lambda args: quantised_variants(args.build), HERE / "expected-quantised.json", "0:6", 6, rotates=True),
 }
 FIRST_OF_ROTATION = 1 << 20  # Seeds of rotations lie behind those that are given by hand.
@@ -139,7 +144,7 @@ def report(finding: Finding, keep: pathlib.Path | None) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="build folder (default build)")
-    parser.add_argument("--draw", choices=DRAWS, default="graphs", help="graphs (default): of all ops; windows: of convolutions and pooling; attention; quantised")
+    parser.add_argument("--draw", choices=DRAWS, default="graphs", help="graphs (default): of all ops; windows: of convolutions and pooling; attention; ...")
     parser.add_argument("--seeds", help="FIRST:END or single seeds, comma-separated (default 0:2000; windows, attention: 0:16 and the rotation's)")
     parser.add_argument("--count", type=int, default=80, help="how many seeds a rotation has (default 80)")
     parser.add_argument("--fresh", type=int, default=0, help="draw this many new seeds instead")

@@ -155,6 +155,11 @@ def quantised_variants(build: pathlib.Path) -> list[Variant]:
     return [*emulated_variants(build), Variant("cpu", build), Variant("cpu-unfused", build, ["--no-fuse"])]
 
 
+def index_variants(build: pathlib.Path) -> list[Variant]:
+    """On the CPU, and through the emulator. onnxruntime lacks half of these ops for some types and modes."""
+    return [Variant("fused", build), *emulated_variants(build)]
+
+
 def run_together(variant: Variant, cases: Sequence[Case], folder: pathlib.Path) -> list[Arrays | Failure | None]:
     """The results of each case: one model for all of them; one model each where that fails. None: the variant does not run it."""
     wanted = [i for i, case in enumerate(cases) if not variant.skips(case)]

@@ -157,6 +157,9 @@ private:
   bool settlePlan(Program &program);
   llvm::Error fillSms(llvm::ArrayRef<mlir::ModuleOp> kernels, Assembly &assembly, const Device &device);
   llvm::Error leaveRegisters(llvm::ArrayRef<mlir::ModuleOp> kernels, Assembly &assembly, const Device &device);
+  llvm::Error replaceTexts(Assembly &assembly, llvm::ArrayRef<size_t> numbers, std::vector<std::string> texts,
+                           const Device &device, llvm::function_ref<bool(size_t, const emit::PtxasEntry &)> accepts);
+  llvm::Error mendSpills(Assembly &assembly, const Device &device);
   llvm::Error dealRegisters(Assembly &assembly, const Device &device);
   llvm::Error replanKernels(Program &program, Assembly &assembly);
   mlir::OwningOpRef<mlir::ModuleOp> lowerAgain(Program &program, llvm::StringRef kernel,

@@ -30,6 +30,20 @@ module @softmax {
 
 // -----
 
+// The columns of what is joined are a sum of products, which is the product of the sum of rows.
+// CHECK-LABEL: module @joined
+// CHECK: tg.concat %arg0, %arg1 axis = 1
+// CHECK: return %{{.*}} : tensor<24x?xf16, #tg.dims<()[s0, s1, s2] -> (24, s0 * s1 + s0 * s2)>>
+module @joined {
+  func.func @kernel(%a: tensor<24x?x?xf16, #tg.dims<()[s0, s1] -> (24, s1, s0)>>, %b: tensor<24x?x?xf16, #tg.dims<()[s0, s1, s2] -> (24, s2, s0)>>,
+                    %s0: index, %s1: index, %s2: index) -> tensor<24x?x?xf16, #tg.dims<()[s0, s1, s2] -> (24, s1 + s2, s0)>> {
+    %0 = tg.concat %a, %b axis = 1 : tensor<24x?x?xf16, #tg.dims<()[s0, s1] -> (24, s1, s0)>>, tensor<24x?x?xf16, #tg.dims<()[s0, s1, s2] -> (24, s2, s0)>>
+    return %0 : tensor<24x?x?xf16, #tg.dims<()[s0, s1, s2] -> (24, s1 + s2, s0)>>
+  }
+}
+
+// -----
+
 // A broadcast operand keeps apart what it repeats along and what it does not; leading and trailing parts merge.
 // CHECK-LABEL: module @broadcast
 // CHECK: tg.add %arg0, %arg1 : tensor<6x5x28xf32>, tensor<5x1xf32>

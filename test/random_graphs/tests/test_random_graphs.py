@@ -14,7 +14,11 @@ import numpy as np  # noqa: E402
 import onnx  # noqa: E402
 
 import attention  # noqa: E402
+import indices  # noqa: E402
+import products  # noqa: E402
+import run_extents  # noqa: E402
 import run_random  # noqa: E402
+import run_symbolic  # noqa: E402
 import windows  # noqa: E402
 from case import BF16, F16, F32, Case, Node, difference, feeds_of, model_of  # noqa: E402
 from check import check, shrink  # noqa: E402
@@ -139,6 +143,37 @@ class Windows(unittest.TestCase):
         run_random._state["draw"] = run_random.DRAWS["windows"]
         self.assertEqual(set(range(16)), seeds(7) & seeds(8))
         self.assertEqual([21, 21], [len(seeds(7)), len(seeds(8))])
+
+
+class Drawn(unittest.TestCase):
+    KINDS = {products: {"MatMul", "Gemm", "Softmax", "LayerNormalization", "RMSNormalization", "ReduceSum", "Slice", "Split"},
+             indices: {"GatherND", "ScatterND", "ScatterElements", "CumSum", "Resize", "Einsum", "ReverseSequence", "ReduceMax", "Mod"}}
+
+    def test_they_are_valid_and_of_all_kinds(self):
+        for module, kinds in self.KINDS.items():
+            cases = [module.generate(seed) for seed in range(45)]
+            self.assertEqual(model_of(cases[:9]).SerializeToString(), model_of([module.generate(seed) for seed in range(9)]).SerializeToString())
+            onnx.checker.check_model(model_of(cases), full_check=True)
+            self.assertLessEqual(kinds, {node.op for case in cases for node in case.nodes})
+
+    def test_their_meaning_is_that_of_onnxruntime(self):
+        cases = [module.generate(seed) for module in self.KINDS for seed in range(10)]
+        missing = ("Resize", "ScatterND")  # It lacks some of their modes and types.
+        cases = [case for case in cases if not any(node.op in missing for node in case.nodes)]
+        with tempfile.TemporaryDirectory() as folder:
+            findings, ran = check(cases, [InOrt("ort", BUILD, loose=True)], pathlib.Path(folder))
+        self.assertEqual([], findings)
+        self.assertGreater(ran["ort"], 5)
+
+    def test_what_is_wrong_at_some_extents_is_found(self):
+        graph = run_extents.draw(3, run_symbolic.SymbolicGraph)
+        made = run_symbolic.Model(graph, 3)
+        onnx.checker.check_model(made.model(graph.dtype), full_check=True)
+        self.assertEqual(run_symbolic.RUNS, len(made.runs()))
+        want, near = np.ones((3, 4), F32), [np.full((3, 4), 1 + 2**-11, F32)]
+        self.assertEqual("", run_symbolic.difference(near[0], want, near, 1e-4))
+        self.assertIn("error", run_symbolic.difference(want * np.float32(1.01), want, near, 1e-4))
+        self.assertIn("shape", run_symbolic.difference(want.T, want, near, 1e-4))
 
 
 class Findings(unittest.TestCase):

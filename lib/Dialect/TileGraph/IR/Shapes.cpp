@@ -24,7 +24,49 @@ static unsigned countSymbols(AffineExpr expr) {
   return count;
 }
 
-AffineExpr simplify(AffineExpr expr) { return simplifyAffineExpr(expr, 0, countSymbols(expr)); }
+/// The terms of `expr` as a sum, products of sums multiplied out; none where they would be more than `most`.
+static std::optional<Dims> getTerms(AffineExpr expr, size_t most) {
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  bool isSum = expr.getKind() == AffineExprKind::Add, isProduct = expr.getKind() == AffineExprKind::Mul;
+  if (!isSum && !isProduct)
+    return Dims{expr};
+  std::optional<Dims> left = getTerms(binary.getLHS(), most), right = getTerms(binary.getRHS(), most);
+  if (!left || !right || (isSum ? left->size() + right->size() : left->size() * right->size()) > most)
+    return std::nullopt;
+  if (isSum) {
+    llvm::append_range(*left, *right);
+    return left;
+  }
+  Dims terms;
+  for (AffineExpr a : *left)
+    for (AffineExpr b : *right)
+      terms.push_back(a * b);
+  return terms;
+}
+
+/// Products of sums of symbols: simplifyAffineExpr takes each of them for one thing, so (s0 + s1) * s2 is not s0 * s2 +
+/// s1 * s2 to it.
+static bool hasProductOfSum(AffineExpr expr) {
+  auto isSumOf = [](AffineExpr e) { return e.getKind() == AffineExprKind::Add; };
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!binary || (!isSumOf(expr) && expr.getKind() != AffineExprKind::Mul))
+    return false;
+  bool isProductOfSum =
+      !isSumOf(expr) && !getConstant(binary.getRHS()) && (isSumOf(binary.getLHS()) || isSumOf(binary.getRHS()));
+  return isProductOfSum || hasProductOfSum(binary.getLHS()) || hasProductOfSum(binary.getRHS());
+}
+
+AffineExpr simplify(AffineExpr expr) {
+  constexpr size_t mostTerms = 16;
+  if (hasProductOfSum(expr)) {
+    if (std::optional<Dims> terms = getTerms(expr, mostTerms)) {
+      expr = getAffineConstantExpr(0, expr.getContext());
+      for (AffineExpr term : *terms)
+        expr = expr + term;
+    }
+  }
+  return simplifyAffineExpr(expr, 0, countSymbols(expr));
+}
 
 AffineMap getSymbolMap(ArrayRef<AffineExpr> exprs, MLIRContext *context) {
   unsigned symbols = 0;
