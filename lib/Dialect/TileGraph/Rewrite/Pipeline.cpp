@@ -24,6 +24,7 @@ void weft::tg::buildNormalizePipeline(OpPassManager &pm, const NormalizeOptions 
   if (options.decompose) {
     pm.addPass(createDecomposeComposites());
     simplify();
+    pm.addPass(createJoinSlices());
   }
   if (options.decompose && !options.licence.empty()) {
     RewriteAlgebraOptions rewrite;

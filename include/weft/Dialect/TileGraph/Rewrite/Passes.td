@@ -235,6 +235,28 @@ def JoinRows : Pass<"weft-join-rows"> {
   let dependentDialects = ["::weft::tg::TileGraphDialect"];
 }
 
+def JoinSlices : Pass<"weft-join-slices"> {
+  let summary = "what is computed alike of the slices of a tensor is computed once, of the tensor";
+  let description = [{
+    Exporters unroll a layer that is applied to each step: `concat(f(x[0]), f(x[1]), ..)`, with one `f` of elementwise ops, reductions, contractions without windows, reshapes,
+    transpositions and broadcasts. Where the slices follow one another and nothing else reads what is in between, `f` is applied once to all slices, stacked along a new dimension
+    in front: that stack is a view of x, and what all parts read (weights, a bias) stays as it is. So a step's layer is one kernel, whatever the number of steps is. Exact: each
+    element is computed as before.
+
+    ```mlir
+    func.func @main(%x: tensor<2x64xf32>, %b: tensor<64xf32>) -> tensor<2x64xf32> {
+      %0 = tg.slice %x offsets = [0, 0] strides = [1, 1] : tensor<2x64xf32> to tensor<1x64xf32>
+      %1 = tg.slice %x offsets = [1, 0] strides = [1, 1] : tensor<2x64xf32> to tensor<1x64xf32>
+      %2 = tg.add %0, %b : tensor<1x64xf32>, tensor<64xf32>
+      %3 = tg.add %1, %b : tensor<1x64xf32>, tensor<64xf32>
+      %c = tg.concat %2, %3 axis = 0 : tensor<1x64xf32>, tensor<1x64xf32> // %x + %b
+      return %c : tensor<2x64xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::weft::tg::TileGraphDialect"];
+}
+
 def DeriveFolds : Pass<"weft-derive-folds"> {
   let summary = "cascades of reductions over one dimension become one streaming pass";
   let description = [{
