@@ -91,6 +91,8 @@ WEFT_HIDDEN int lstat(const char *restrict path, struct stat *restrict status) {
   return weft_old___lxstat(1, path, status);
 }
 WEFT_HIDDEN int fstat(int file, struct stat *status) { return weft_old___fxstat(1, file, status); }
+// As libstdc++ has it. The two structs are one here.
+WEFT_HIDDEN int fstat64(int file, struct stat64 *status) { return weft_old___fxstat(1, file, (struct stat *)status); }
 WEFT_HIDDEN int fstatat(int folder, const char *restrict path, struct stat *restrict status, int flags) {
   return weft_old___fxstatat(1, folder, path, status, flags);
 }

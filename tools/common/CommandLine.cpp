@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "CommandLine.h"
 
-#include "weft/runtime.h"
+#include "weft/bundle_format.h"
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -12,9 +12,7 @@ using namespace weft;
 using namespace weft::bundle;
 
 std::string tools::getVersionText() {
-  uint32_t major, minor;
-  weft_format_version(&major, &minor);
-  return std::string(weft_version()) + ", bundle format " + std::to_string(major) + "." + std::to_string(minor);
+  return "weft " WEFT_VERSION ", bundle format " + std::to_string(kFormatMajor) + "." + std::to_string(kFormatMinor);
 }
 
 int tools::reportError(const char *tool, const Error &error) {

@@ -39,12 +39,17 @@ assert all(sys.prefix in module.__file__ for module in (weft, onnxruntime_ep_wef
 (backend,) = importlib.metadata.entry_points(group="torch_dynamo_backends", name="weft")
 assert backend.value == "weft.torch:backend" and any(str(file) == "weft/torch/_backend.py" for file in importlib.metadata.files("weft-runtime"))
 onnx.save(model, "model.onnx")
-scripts = pathlib.Path(sys.executable).parent
-for command in (["weft-compare", "model.onnx", "--all"], ["weft-reduce", "model.onnx", "--tolerance=0"]):
-    said = subprocess.run([scripts / command[0], *command[1:]], capture_output=True, text=True)
-    assert said.returncode == 0 and ("agrees" in said.stdout or "wrote" in said.stdout), said
+weft_tool = pathlib.Path(sys.executable).parent / "weft"
+for command, answer in (("doctor", "ok  compiler"), ("inspect model.onnx", "2 of 2 needed nodes supported"), ("compile model.onnx --target=cpu,H100 -o model.weft", "wrote"),
+                        ("run model.weft --dim=n=5", "result[0]"), ("run model.onnx --device=emu:H100 --dim=n=5", "(sm_90a)"), ("explain model.weft", "1 kernels, 1 distinct"),
+                        ("explain model.onnx --why p,y", "fused on cpu"), ("compare model.onnx --all", "agrees"), ("reduce model.onnx --tolerance=0", "wrote"),
+                        ("bench model.weft --duration=50ms --dim=n=5", "latency    hot"), ("bench model.onnx --baseline=model.weft --duration=50ms --dim=n=500", "pairs of sessions"),
+                        ("tune --version", "weft "), *((f"{tool} --help", "--") for tool in ("compile", "run", "bench", "explain", "inspect", "tune", "doctor", "compare", "reduce"))):
+    said = subprocess.run([weft_tool, *command.split()], capture_output=True, text=True)
+    assert said.returncode == 0 and answer in said.stdout + said.stderr, (command, said)
+said = subprocess.run([weft_tool, "compile", "none.onnx"], capture_output=True, text=True)
+assert said.returncode == 2 and "cannot open the model" in said.stderr, said
 assert len(weft.explain(bundle).programs) > 1
-onnx.save(model, "model.onnx")
 print(weft.version(), weft.compiler_version(), "onnxruntime", onnxruntime.__version__)
 """
 

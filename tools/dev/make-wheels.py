@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Packs what a build made into wheels: weft-runtime (the package `weft` and its library), weft-compiler (the compiler's library, LLVM inside),
-onnxruntime-ep-weft (the execution provider) and weft, which asks for the first two. The same inputs give the same bytes.
+"""Packs what a build made into wheels: weft-runtime (the package `weft` and its library), weft-compiler (the compiler's library, LLVM inside, and its
+tools), onnxruntime-ep-weft (the execution provider) and weft (the other tools), which asks for the first two. The same inputs give the same bytes.
 
     make-wheels.py --build=build --output=dist
 """
@@ -13,6 +13,7 @@ import hashlib
 import json
 import pathlib
 import re
+import stat
 import subprocess
 import sys
 import tempfile
@@ -23,11 +24,15 @@ LLVM = pathlib.Path("/usr/lib/llvm-22/bin")
 SYSTEM = pathlib.Path("/usr/lib/x86_64-linux-gnu")
 # Debian packages whose code is in a wheel: their copyright files go along.
 INSIDE = {"weft-runtime": ("libstdc++6", "libgcc-s1", "libxxhash-dev"), "onnxruntime-ep-weft": ("libstdc++6", "libgcc-s1"),
-          "weft-compiler": ("libllvm22", "libstdc++6", "libgcc-s1", "libxxhash-dev", "libonnx1", "libprotobuf32", "zlib1g", "libzstd1")}
+          "weft": ("libstdc++6", "libgcc-s1", "libxxhash-dev", "libcli11-dev"),
+          "weft-compiler": ("libllvm22", "libstdc++6", "libgcc-s1", "libxxhash-dev", "libcli11-dev", "libonnx1", "libprotobuf32", "zlib1g", "libzstd1")}
 # The archive of protobuf is not for shared libraries (arena.o has the thread's variables at fixed offsets), and of the other there is none.
 CARRIED = ("libonnx_proto.so.1", "libprotobuf.so.32")
 # The newest glibc that a wheel may ask for, and its bytes at most. OldGlibc.c keeps our own libraries at 2.27; Debian's protobuf asks for 2.34.
-BOUNDS = {"weft-runtime": ((2, 27), 1_000_000), "onnxruntime-ep-weft": ((2, 27), 1_000_000), "weft-compiler": ((2, 34), 60_000_000)}
+BOUNDS = {"weft-runtime": ((2, 27), 1_000_000), "onnxruntime-ep-weft": ((2, 27), 1_000_000), "weft-compiler": ((2, 34), 60_000_000),
+          "weft": ((2, 27), 5_000_000)}
+# What a person calls. The compiler's tools are in its library, and those of Python in weft-runtime.
+TOOLS = ("weft", "weft-run", "weft-bench", "weft-doctor", "weft-tune")
 # The glibc of the oldest system whose libstdc++ has a version of symbols (manylinux, by GCC 7 to 12).
 LIBSTDCXX = [((3, 4, 24), (2, 27)), ((3, 4, 25), (2, 28)), ((3, 4, 28), (2, 31)), ((3, 4, 29), (2, 34)), ((3, 4, 30), (2, 35))]
 # What every machine of a manylinux tag has (PEP 600).
@@ -129,7 +134,8 @@ def write_wheel(folder: pathlib.Path, name: str, tag: str, summary: str, require
         for path in sorted(files, key=lambda path: (path.startswith(info), path)):
             entry = zipfile.ZipInfo(path, EPOCH)
             entry.compress_type = zipfile.ZIP_DEFLATED
-            entry.external_attr = (0o755 if ".so" in path else 0o644) << 16
+            # pip makes executable what is said to be a regular file that is.
+            entry.external_attr = (stat.S_IFREG | (0o755 if ".so" in path or "/scripts/" in path else 0o644)) << 16
             archive.writestr(entry, files[path])
     if wheel.stat().st_size > (limit := BOUNDS.get(name, (None, 100_000))[1]):
         raise SystemExit(f"make-wheels: {wheel}: expected at most {limit} bytes, got {wheel.stat().st_size}")
@@ -151,11 +157,21 @@ def make_compiler(build: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
     library = build / "wheel" / "libweft_compiler.so.1"
     carried = [SYSTEM / name for name in CARRIED]
     files = {f"weft_compiler/lib/{path.name}": stripped(path) for path in [library, *carried]}
-    files["weft_compiler/__init__.py"] = b'"""The library of the Weft compiler; `weft.compile` of weft-runtime is its interface."""\n'
+    files["weft_compiler/__init__.py"] = (ROOT / "tools/wheel/weft_compiler/__init__.py").read_bytes()
     files["weft_compiler/share/weft/records.jsonl"] = (ROOT / "share/weft/records.jsonl").read_bytes()
     files["weft_compiler/include/weft/compiler.h"] = (ROOT / "include/weft/compiler.h").read_bytes()
     return write_wheel(folder, "weft-compiler", tag_of("weft-compiler", [library, *carried]), "Compiles ONNX models to bundles: LLVM inside",
-                       [f"weft-runtime=={version()}"], files)
+                       [f"weft-runtime=={version()}"], files, "[console_scripts]\n" + "".join(f"weft-{tool} = weft_compiler:main\n" for tool in ("compile", "explain", "inspect")))
+
+
+def make_tools(build: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
+    """Executables, which pip puts beside the other wheels' commands: `weft NAME` looks for weft-NAME there."""
+    tools = [build / "bin" / tool for tool in TOOLS]
+    data = f"weft-{version()}.data"
+    files = {f"{data}/scripts/{tool.name}": stripped(tool) for tool in tools}
+    files[f"{data}/data/share/bash-completion/completions/weft"] = (ROOT / "share/bash-completion/weft").read_bytes()
+    return write_wheel(folder, "weft", tag_of("weft", tools), "A fusion compiler for ONNX models, its runtime and its tools",
+                       [f"weft-runtime=={version()}", f"weft-compiler=={version()}"], files)
 
 
 def make_provider(build: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
@@ -179,8 +195,7 @@ def main() -> int:
     if not args.runtime_only:
         wheels.append(make_compiler(args.build, args.output))
         wheels.append(make_provider(args.build, args.output))
-        wheels.append(write_wheel(args.output, "weft", "any", "An MLIR fusion compiler for ONNX graphs, and its runtime",
-                                  [f"weft-runtime=={version()}", f"weft-compiler=={version()}"], {}))
+        wheels.append(make_tools(args.build, args.output))
     for wheel in wheels:
         print(f"{wheel.stat().st_size / 1e6:8.2f} MB  {wheel}")
     return 0

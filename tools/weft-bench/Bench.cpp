@@ -19,14 +19,14 @@ void Side::close() {
   runner.reset();
 }
 
-Error Side::open(bool includesTransfers) {
+Error Side::open(bool includesTransfers, bool saysNotes) {
   close();
   runner = std::make_unique<run::Runner>(options);
   double begin = now();
   if (Error error = runner->open())
     return error;
   openTime = now() - begin;
-  if (Error error = runner->makeInputs())
+  if (Error error = runner->makeInputs(saysNotes))
     return error;
   begin = now();
   if (Error error = runner->run())
@@ -132,7 +132,7 @@ static Error compare(const Options &options, Side &program, Side &baseline, Resu
     for (Side *side : sides)
       side->close(); // Both, so that what was opened second may lie where the first was.
     for (Side *side : sides) {
-      Error error = side->open(options.includesTransfers);
+      Error error = side->open(options.includesTransfers, /*saysNotes=*/false);
       if (!error)
         error = warmUp(*side->meter, options.warmUp / pairs);
       if (error)

@@ -32,8 +32,9 @@ struct Options {
 /// A program that is ready to run.
 struct Side {
   explicit Side(const run::Options &options) : options(options) {}
-  /// Opens the bundle, makes the inputs, and runs once. Again: all of that anew, in other memory.
-  Error open(bool includesTransfers);
+  /// Opens the bundle, makes the inputs, and runs once. Again: all of that anew, in other memory. `saysNotes`: of
+  /// extents that nothing sets, for the first time only.
+  Error open(bool includesTransfers, bool saysNotes);
   void close();
 
   const run::Options &options;

@@ -24,7 +24,7 @@ Error weft::bench::measureKernels(const run::Options &given, double duration, st
   run::Runner runner(options);
   Error error = runner.open();
   if (!error)
-    error = runner.makeInputs();
+    error = runner.makeInputs(/*saysNotes=*/false);
   if (!error)
     error = runner.run(); // Does not count.
   if (error)

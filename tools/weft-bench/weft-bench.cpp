@@ -3,6 +3,7 @@
 //
 // The command line of weft-bench. Links the runtime only: no compiler, no CUDA.
 #include "../common/CommandLine.h"
+#include "../common/CompiledModel.h"
 #include "../common/Progress.h"
 #include "Generate.h"
 #include "Report.h"
@@ -16,7 +17,7 @@ using namespace weft::bench;
 using weft::bundle::quote;
 
 static const char *const kDescription =
-    "Measures a Weft bundle: weft-bench BUNDLE [--device=...] [--baseline=OTHER]\n\n"
+    "Measures a Weft bundle, or a model: weft-bench BUNDLE [--device=...] [--baseline=OTHER]\n\n"
     "On the CPU: the wall clock of a run. On a GPU: the time on the device (events around each run, the next one\n"
     "queued), the wall clock of a run, and of many runs that wait for nothing. On the emulator: counts, no times.\n"
     "Hot runs follow each other; a cold run follows a write of twice the largest cache (on a GPU: twice the L2).\n"
@@ -38,7 +39,10 @@ struct RawOptions {
 
 static void declareFlags(CLI::App &app, Options &options, RawOptions &raw) {
   run::Options &program = options.program;
-  app.add_option("bundle,--module", program.bundle, "The bundle (.weft)")->required();
+  app.add_option("bundle,--module", program.bundle, "The bundle (.weft), or a model (.onnx) to compile")->required();
+  app.add_option("--compile-flag", program.compileFlags, "A flag for weft-compile, where a model is compiled")
+      ->option_text("FLAG")
+      ->allow_extra_args(false);
   app.add_option("--device", program.device, "cpu (default), cuda[:N] or emu:GPU, as for weft-run");
   app.add_option("--threads", program.threads, "CPU workers (default: the CPUs this process may use)")
       ->check(CLI::Range(0, 1024));
@@ -62,7 +66,8 @@ static void declareFlags(CLI::App &app, Options &options, RawOptions &raw) {
       ->check(CLI::IsMember({"on", "off"}));
   app.add_flag("--include-transfers", options.includesTransfers,
                "On a GPU: inputs and outputs in host memory, copied in each run");
-  app.add_option("--baseline", options.baseline.bundle, "Bundle to compare with (default with a flag below: the same)");
+  app.add_option("--baseline", options.baseline.bundle,
+                 "Bundle or model to compare with (default with a flag below: the same)");
   app.add_option("--baseline-device", raw.baselineDevice, "Its device (default: the same)");
   app.add_option("--baseline-threads", raw.baselineThreads, "Its CPU workers (default: the same)")
       ->check(CLI::Range(0, 1024));
@@ -141,16 +146,33 @@ static Error finishOptions(const RawOptions &raw, Options &options) {
   return {};
 }
 
+/// Models become bundles. Flags are for a program that is one; a baseline that is a bundle goes without.
+static Error compileModels(Options &options, tools::CompiledModel &program, tools::CompiledModel &baseline) {
+  run::Options &first = options.program, &second = options.baseline;
+  if (Error error = tools::compileIfModel(first.bundle, first.device, first.compileFlags, program, first.compiled))
+    return error;
+  if (!options.hasBaseline)
+    return {};
+  if (second.bundle == first.bundle && second.device == first.device) {
+    second.compiled = first.compiled;
+    return {};
+  }
+  const std::vector<std::string> none;
+  return tools::compileIfModel(second.bundle, second.device, tools::isModel(second.bundle) ? second.compileFlags : none,
+                               baseline, second.compiled)
+      .within("baseline");
+}
+
 /// 0, or 1 if the program is slower than it may be.
 static Error runTool(Options &options, int &exitCode) {
   std::optional<tools::Progress> progress(std::in_place, "weft-bench", tools::Progress::whereWatched());
   options.began = [&](const std::string &activity) { progress->begin(activity); };
   Side program(options.program), baseline(options.baseline);
   options.began("open the program");
-  if (Error error = program.open(options.includesTransfers))
+  if (Error error = program.open(options.includesTransfers, /*saysNotes=*/true))
     return error;
   if (options.hasBaseline)
-    if (Error error = baseline.open(options.includesTransfers))
+    if (Error error = baseline.open(options.includesTransfers, /*saysNotes=*/true))
       return std::move(error).within("baseline");
   Results results;
   if (Error error = measure(options, program, options.hasBaseline ? &baseline : nullptr, results))
@@ -175,6 +197,9 @@ int main(int argc, char **argv) {
   Generation generation;
   if (!error && !raw.generate.empty())
     error = parseGeneration(raw.generate, generation);
+  tools::CompiledModel program, baseline;
+  if (!error)
+    error = compileModels(options, program, baseline);
   if (!error)
     error =
         raw.generate.empty() ? runTool(options, exitCode) : runGeneration(options.program, generation, options.json);

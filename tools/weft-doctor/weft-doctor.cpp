@@ -1,12 +1,12 @@
 // weft-doctor: what of Weft works on this machine, and what to do about the rest.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "../common/CommandLine.h"
+#include "../common/CompiledModel.h"
 #include "../common/TimedCard.h"
 #include "Cpu/CpuFeatures.h"
 #include "Cuda/CubinCache.h"
 
 #include <CLI/CLI.hpp>
-#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <sys/stat.h>
@@ -34,13 +34,6 @@ private:
 };
 } // namespace
 
-static std::string getOwnFolder() {
-  char path[PATH_MAX];
-  ssize_t length = readlink("/proc/self/exe", path, sizeof path);
-  std::string file(path, length > 0 ? size_t(length) : 0);
-  return file.substr(0, file.rfind('/'));
-}
-
 /// The first of these programs on the PATH or in one of the folders; empty: none.
 static std::string findProgram(const std::vector<std::string> &names, std::vector<std::string> folders) {
   const char *variable = std::getenv("PATH");
@@ -60,7 +53,7 @@ static std::string findProgram(const std::vector<std::string> &names, std::vecto
 }
 
 static void checkCompiler(Findings &findings) {
-  std::string tool = getOwnFolder() + "/weft-compile";
+  std::string tool = tools::getOwnFolder() + "/weft-compile";
   bool isThere = access(tool.c_str(), X_OK) == 0;
   findings.add(isThere ? Findings::Good : Findings::Missing, "compiler",
                isThere ? tool : "no weft-compile beside this tool: bundles run here, models are compiled elsewhere");

@@ -148,9 +148,9 @@ using Symbols = std::map<std::string, int64_t>;
 /// Reads a bundle that was compiled with its explanation.
 bundle::Error loadBundle(const std::string &path, const Symbols &symbols, const DeviceTable &devices, Model &model);
 // Compile.cpp
-/// Compiles `model` into a temporary bundle by the weft-compile beside this tool, with `flags`, and reads that.
-bundle::Error compileAndLoad(const std::string &path, const std::vector<std::string> &flags, const Symbols &symbols,
-                             const DeviceTable &devices, Model &model);
+/// Compiles the file `path` into a temporary bundle by the weft-compile in `folder`, with `flags`, and reads that.
+bundle::Error compileAndLoad(const std::string &folder, const std::string &path, const std::vector<std::string> &flags,
+                             const Symbols &symbols, const DeviceTable &devices, Model &model);
 // Predict.cpp
 /// Completes dispatches and edges by the cost models. A launch that they refuse is a stream, and has a remark.
 void predict(Model &model);

@@ -56,8 +56,9 @@ Error Runner::joinRanks() {
 Error Runner::open() {
   weft_bundle_options bundleOptions = {sizeof bundleOptions, options.verify,
                                        options.weightsFolder.empty() ? nullptr : options.weightsFolder.c_str()};
+  const std::string &file = options.compiled.empty() ? options.bundle : options.compiled;
   weft_bundle *openedBundle = nullptr;
-  if (Error error = take(weft_bundle_open(options.bundle.c_str(), &bundleOptions, &openedBundle)))
+  if (Error error = take(weft_bundle_open(file.c_str(), &bundleOptions, &openedBundle)))
     return error;
   bundle.reset(openedBundle);
   weft_session_options sessionOptions = {sizeof sessionOptions,
@@ -163,7 +164,8 @@ Error Runner::bindDims(std::vector<int64_t> &symbols) {
 }
 
 /// Symbols that the given tensors set.
-Error Runner::learnSymbols(const std::vector<std::optional<Tensor>> &given, std::vector<int64_t> &symbols) const {
+Error Runner::learnSymbols(const std::vector<std::optional<Tensor>> &given, bool saysNotes,
+                           std::vector<int64_t> &symbols) const {
   for (size_t i = 0; i < symbols.size(); ++i) {
     weft_symbol symbol;
     weft_session_symbol(session.get(), i, &symbol);
@@ -174,8 +176,9 @@ Error Runner::learnSymbols(const std::vector<std::optional<Tensor>> &given, std:
     if (symbols[i] >= 0)
       continue;
     symbols[i] = std::max<int64_t>(symbol.min, 1);
-    std::fprintf(stderr, "note: symbol %s is %lld; set it with --dim=%s=N\n", quote(symbol.name).c_str(),
-                 (long long)symbols[i], symbol.name);
+    if (saysNotes)
+      std::fprintf(stderr, "note: symbol %s is %lld; set it with --dim=%s=N\n", quote(symbol.name).c_str(),
+                   (long long)symbols[i], symbol.name);
   }
   return {};
 }
@@ -226,7 +229,7 @@ Error Runner::readTestSet(const char *prefix, const std::vector<Port> &ports,
   return {};
 }
 
-Error Runner::makeInputs() {
+Error Runner::makeInputs(bool saysNotes) {
   std::vector<std::optional<Tensor>> given(inputPorts.size());
   std::vector<std::optional<Spec>> specs;
   std::vector<int64_t> symbols;
@@ -259,7 +262,7 @@ Error Runner::makeInputs() {
   for (size_t i = 0; i < given.size(); ++i)
     needsSymbols |= !given[i] || (specs[i] && !knowsShape(i));
   if (needsSymbols)
-    if (Error error = learnSymbols(given, symbols))
+    if (Error error = learnSymbols(given, saysNotes, symbols))
       return error;
   for (size_t i = 0; i < given.size(); ++i) {
     if (given[i] && (!specs[i] || knowsShape(i)))

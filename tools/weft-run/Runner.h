@@ -19,10 +19,12 @@ Error take(weft_error *error);
 /// What the command line says; see `weft-run --help`.
 struct Options {
   std::string bundle, device = "cpu", entry, weightsFolder, inputsNpz, testSet;
-  std::string counters; ///< "", "text" or "json".
-  std::string trace;    ///< File.
-  std::string nvtx;     ///< Library.
-  std::string rank;     ///< "R/N@HOST:PORT", "env", or empty: a program of one rank.
+  std::vector<std::string> compileFlags; ///< Where `bundle` is a model.
+  std::string compiled;                  ///< The bundle that was made of it; empty: `bundle` is one.
+  std::string counters;                  ///< "", "text" or "json".
+  std::string trace;                     ///< File.
+  std::string nvtx;                      ///< Library.
+  std::string rank;                      ///< "R/N@HOST:PORT", "env", or empty: a program of one rank.
   int64_t timeoutMs = 0;
   int threads = 0;
   uint64_t memoryLimit = 0, turnLimit = 0, seed = 0;
@@ -52,8 +54,9 @@ public:
   explicit Runner(const Options &options) : options(options) {}
 
   Error open();
-  /// Fills `inputs`: from specs, the npz file or the test set, the rest with random numbers; notes go to stderr.
-  Error makeInputs();
+  /// Fills `inputs`: from specs, the npz file or the test set, the rest with random numbers. Extents that nothing sets
+  /// are noted on stderr if `saysNotes`.
+  Error makeInputs(bool saysNotes = true);
   Error run();
   Error benchmark(Benchmark &result);
   /// The tensor that --expected-output or the test set gives for each output; empty where there is none.
@@ -76,7 +79,8 @@ private:
   Error readTestSet(const char *prefix, const std::vector<Port> &ports, std::vector<std::optional<Tensor>> &given);
   Error assignSpecs(const std::vector<std::string> &texts, const std::vector<Port> &ports, const char *flag,
                     std::vector<std::optional<Spec>> &specs);
-  Error learnSymbols(const std::vector<std::optional<Tensor>> &given, std::vector<int64_t> &symbols) const;
+  Error learnSymbols(const std::vector<std::optional<Tensor>> &given, bool saysNotes,
+                     std::vector<int64_t> &symbols) const;
 
   struct Release {
     void operator()(weft_bundle *handle) const { weft_bundle_release(handle); }

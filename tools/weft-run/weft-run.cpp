@@ -3,6 +3,7 @@
 //
 // The command line of weft-run. Links the runtime only: no compiler, no protobuf.
 #include "../common/CommandLine.h"
+#include "../common/CompiledModel.h"
 #include "Files.h"
 #include "Report.h"
 
@@ -14,7 +15,10 @@ using namespace weft::bundle;
 
 /// Declares the flags; `--help` prints them in this order.
 static void declareFlags(CLI::App &app, Options &options) {
-  app.add_option("bundle,--module", options.bundle, "The bundle (.weft)")->required();
+  app.add_option("bundle,--module", options.bundle, "The bundle (.weft), or a model (.onnx) to compile")->required();
+  app.add_option("--compile-flag", options.compileFlags, "A flag for weft-compile, where a model is compiled")
+      ->option_text("FLAG")
+      ->allow_extra_args(false);
   app.add_option("--device", options.device,
                  "cpu (default), cuda[:N]: an NVIDIA GPU (its driver: libcuda.so.1, or $WEFT_CUDA_DRIVER), or\n"
                  "emu:GPU[,OPTION=VALUE...]: the PTX emulator as sm_80, sm_86, sm_89, sm_90a, sm_120, H100, ...;\n"
@@ -98,7 +102,11 @@ static Error writeOutputs(const Options &options, const Runner &runner, bool &pr
 }
 
 /// 0, or 1 if a comparison failed.
-static Error runTool(const Options &options, int &exitCode) {
+static Error runTool(Options &options, int &exitCode) {
+  tools::CompiledModel compiled;
+  if (Error error =
+          tools::compileIfModel(options.bundle, options.device, options.compileFlags, compiled, options.compiled))
+    return error;
   Runner runner(options);
   if (Error error = runner.open())
     return error;
@@ -136,7 +144,7 @@ static Error runTool(const Options &options, int &exitCode) {
 
 int main(int argc, char **argv) {
   Options options;
-  CLI::App app("Runs a Weft bundle: weft-run BUNDLE [--input=...]", "weft-run");
+  CLI::App app("Runs a Weft bundle, or a model: weft-run BUNDLE [--input=...]", "weft-run");
   declareFlags(app, options);
   int exitCode = 0;
   if (tools::parse(app, argc, argv, exitCode))

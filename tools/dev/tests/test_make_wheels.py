@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import pathlib
+import stat
 import sys
 import tempfile
 import time
@@ -23,6 +24,7 @@ class WheelTest(unittest.TestCase):
             self.assertTrue(wheel.name.startswith("some_thing-") and wheel.name.endswith("-py3-none-manylinux_2_27_x86_64.whl"))
             with zipfile.ZipFile(wheel) as archive:
                 self.assertIsNone(archive.testzip())
+                self.assertTrue(all(stat.S_ISREG(entry.external_attr >> 16) for entry in archive.infolist()))  # As pip wants it of what is to be executable.
                 self.assertEqual({entry.date_time for entry in archive.infolist()}, {make_wheels.EPOCH})
             return wheel.read_bytes()
 

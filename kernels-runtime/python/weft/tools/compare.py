@@ -15,7 +15,7 @@ from typing import Callable, Sequence
 
 import numpy as np
 
-from .. import Error
+from .. import Error, version
 from ._difference import Difference, describe, measure
 from ._programs import BundleProgram, Failed, Model, OnnxruntimeProgram, WeftProgram, evaluate_each, make_feeds, read_flags
 
@@ -197,6 +197,7 @@ def compare(args: argparse.Namespace) -> int:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="weft-compare", description=__doc__.split("\n\n")[0] + " (docs/debugging.md)",
                                      epilog="Exit code 1: they differ.")
+    parser.add_argument("--version", action="version", version=version())
     parser.add_argument("model", help="an ONNX model, or a bundle, of which the results alone are compared")
     parser.add_argument("baseline", nargs="?", help="another model or bundle (default: the same model)")
     add_program_flags(parser)

@@ -23,7 +23,7 @@ from typing import Callable, Sequence
 import numpy as np
 import onnx
 
-from .. import Error
+from .. import Error, version
 from ._cut import Cutter
 from ._programs import Failed, Model, OnnxruntimeProgram, WeftProgram, evaluate_each, make_feeds, read_flags
 from .compare import Comparison, add_program_flags, make_program, read_dims, read_inputs
@@ -195,6 +195,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="weft-reduce", description=__doc__.split("\n\n")[0] + " (docs/debugging.md)",
                                      epilog="What is to stay is found out: that it does not compile or run, with this message, crashes, hangs, or "
                                             "has other results than onnxruntime.")
+    parser.add_argument("--version", action="version", version=version())
     parser.add_argument("model", help="an ONNX model")
     parser.add_argument("-o", "--output", default="reduced.onnx", metavar="FILE", help="the smaller model (default: reduced.onnx)")
     parser.add_argument("--check", metavar="COMMAND", help="what must stay true instead: a command of bash, {} is the model; exit code 0: it is true")
