@@ -82,7 +82,7 @@ public:
 
 private:
   bool areAlike(const Parts &parts) const;
-  bool collect(const Parts &parts);
+  bool collect(const Parts &parts, unsigned depth = 0);
   bool areOwned() const;
   Value transpose(Value value, ArrayRef<int64_t> order);
   Value stackSlices(const Series &series);
@@ -118,10 +118,11 @@ bool Join::areAlike(const Parts &parts) const {
 }
 
 /// Ops alike in all parts, from the slices to `parts`; false where something else is in between.
-bool Join::collect(const Parts &parts) {
+bool Join::collect(const Parts &parts, unsigned depth) {
+  constexpr unsigned mostDeep = 256; // Each level is a call: graphs of any depth come from files.
   if (findSeries(parts))
     return llvm::all_equal(llvm::map_range(parts, [](Value part) { return part.getType(); }));
-  if (!areAlike(parts))
+  if (depth == mostDeep || !areAlike(parts))
     return false;
   Operation *first = parts.front().getDefiningOp();
   if (auto known = chosen.find(first); known != chosen.end())
@@ -132,7 +133,7 @@ bool Join::collect(const Parts &parts) {
     if (llvm::all_equal(operands))
       continue;
     isOwn = true;
-    if (!collect(operands))
+    if (!collect(operands, depth + 1))
       return false;
   }
   return isOwn && chosen.try_emplace(first, parts).second;
