@@ -141,11 +141,11 @@ Expr differsFromPrevious(NodeContext &n, Value entries) {
   return Expr(n, count).compare(tg::CmpPredicate::Gt, 0.0);
 }
 
-/// The distinct entries of data along `axis`, or its elements without one: sorted, each that differs from the one in
-/// front of it begins a group.
-/// Entries, first places, group of each and counts of the groups; null after an error.
+/// Distinct elements, the first position of each, the group of each element of the operand, and the groups' sizes.
 using UniqueResults = std::array<Value, 4>;
 
+/// The distinct entries of data along `axis`, or its elements without one: sorted, each that differs from the one in
+/// front of it begins a group.
 FailureOr<UniqueResults> uniqueAtRuntime(NodeContext &n, Value x, std::optional<int64_t> axis, bool sorted) {
   AffineExpr all = tg::getNumElements(x.getType()), count = axis ? n.dim(x, *axis) : all, width = n.constExpr(1);
   Value source = n.reshape(x, tg::Dims{all}), entries = source;
@@ -229,7 +229,7 @@ LogicalResult importUnique(NodeContext &n) {
   return success();
 }
 
-/// com.microsoft's, of one dimension: the distinct elements in the order of their first places, without these.
+/// com.microsoft's, of one dimension: the distinct elements in the order in which they come, without their positions.
 LogicalResult importContribUnique(NodeContext &n) {
   Value x = n.required(0);
   if (!x || failed(n.checkNumInputs(1, 1)) || failed(n.checkRank(x, 1, 1, "x")))
