@@ -227,16 +227,16 @@ Value matrixElement(NodeContext &n, Value matrix, int64_t row, int64_t column) {
   return n.squeeze(one, {rank - 2, rank - 1});
 }
 
-/// Determinant of the minor that rows `row`.. and the given columns form, expanded along its first row.
-Value minorDeterminant(NodeContext &n, Value matrix, int64_t row, ArrayRef<int64_t> columns) {
+/// Determinant of the minor that the given rows and columns form, expanded along its first row.
+Value minorDeterminant(NodeContext &n, Value matrix, ArrayRef<int64_t> rows, ArrayRef<int64_t> columns) {
   if (columns.size() == 1)
-    return matrixElement(n, matrix, row, columns.front());
+    return matrixElement(n, matrix, rows.front(), columns.front());
   Value total;
   for (size_t i = 0; i < columns.size(); ++i) {
     SmallVector<int64_t> rest(columns);
     rest.erase(rest.begin() + i);
-    Value term =
-        n.make<tg::MulOp>(matrixElement(n, matrix, row, columns[i]), minorDeterminant(n, matrix, row + 1, rest));
+    Value term = n.make<tg::MulOp>(matrixElement(n, matrix, rows.front(), columns[i]),
+                                   minorDeterminant(n, matrix, rows.drop_front(), rest));
     if (!term)
       return {};
     total = i == 0 ? term : i % 2 ? n.make<tg::SubOp>(total, term) : n.make<tg::AddOp>(total, term);
@@ -244,7 +244,8 @@ Value minorDeterminant(NodeContext &n, Value matrix, int64_t row, ArrayRef<int64
   return total;
 }
 
-LogicalResult determinant(NodeContext &n) {
+/// Rows of the square matrices that the only operand holds: `what` is expanded along them.
+FailureOr<int64_t> readSmallMatrix(NodeContext &n, StringRef what) {
   if (failed(n.checkNumInputs(1, 1)))
     return failure();
   constexpr int64_t maxSize = 4; // The expansion has size! terms.
@@ -254,12 +255,49 @@ LogicalResult determinant(NodeContext &n) {
   int64_t rank = n.rank(matrix);
   std::optional<int64_t> rows = n.staticDim(matrix, rank - 2), columns = n.staticDim(matrix, rank - 1);
   if (!rows || !columns || *rows > maxSize || *rows < 1)
-    return n.unsupported("determinant of matrices other than static ones of 1 to " + Twine(maxSize) +
+    return n.unsupported(what + " of matrices other than static ones of 1 to " + Twine(maxSize) +
                          " rows is not supported");
   if (*rows != *columns)
     return n.error("expected square matrices, got " + Twine(*rows) + " x " + Twine(*columns));
-  Value result = minorDeterminant(n, n.toCompute(matrix), 0, allAxes(*rows));
+  return *rows;
+}
+
+LogicalResult determinant(NodeContext &n) {
+  FailureOr<int64_t> size = readSmallMatrix(n, "determinant");
+  if (failed(size))
+    return failure();
+  Value matrix = n.required(0), result = minorDeterminant(n, n.toCompute(matrix), allAxes(*size), allAxes(*size));
   return deliver(n, n.cast(result, n.elementType(matrix)));
+}
+
+/// The transposed cofactors by the determinant, in f64: they cancel where a matrix is nearly singular.
+LogicalResult inverse(NodeContext &n) {
+  FailureOr<int64_t> size = readSmallMatrix(n, "inverse");
+  if (failed(size))
+    return failure();
+  Value input = n.required(0), matrix = n.cast(input, n.b.getF64Type());
+  SmallVector<int64_t> all = allAxes(*size);
+  auto without = [&](int64_t place) {
+    SmallVector<int64_t> rest(all);
+    rest.erase(rest.begin() + place);
+    return rest;
+  };
+  int64_t rank = n.rank(input);
+  SmallVector<Value> rows;
+  for (int64_t row : all) {
+    SmallVector<Value> cofactors;
+    for (int64_t column : all) {
+      Value minor =
+          *size == 1 ? n.scalar(1, n.b.getF64Type()) : minorDeterminant(n, matrix, without(column), without(row));
+      if ((row + column) % 2)
+        minor = n.make<tg::NegOp>(minor);
+      if (!(minor = n.make<tg::DivOp>(minor, minorDeterminant(n, matrix, all, all))))
+        return failure();
+      cofactors.push_back(n.unsqueeze(minor, {rank - 2, rank - 1}));
+    }
+    rows.push_back(n.concat(cofactors, rank - 1));
+  }
+  return deliver(n, n.cast(n.concat(rows, rank - 2), n.elementType(input)));
 }
 
 } // namespace
@@ -311,6 +349,7 @@ ArrayRef<OpEntry> getMathOps() {
       {"", "CumSum", 11, newestOpset, scan<tg::Monoid::Add>, "the axis must be constant"},
       {"", "CumProd", 26, newestOpset, scan<tg::Monoid::Mul>, "the axis must be constant"},
       {"", "Det", 11, newestOpset, determinant, "static matrices of at most 4 rows"},
+      {"com.microsoft", "Inverse", 1, anyOpset, inverse, "static matrices of at most 4 rows"},
   };
   return table;
 }

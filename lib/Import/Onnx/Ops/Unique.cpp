@@ -10,6 +10,8 @@
 #include <cmath>
 #include <numeric>
 
+#include <array>
+
 using namespace mlir;
 using weft::reference::Scalar;
 using weft::reference::Tensor;
@@ -139,9 +141,12 @@ Expr differsFromPrevious(NodeContext &n, Value entries) {
   return Expr(n, count).compare(tg::CmpPredicate::Gt, 0.0);
 }
 
+/// Distinct elements, the first position of each, the group of each element of the operand, and the groups' sizes.
+using UniqueResults = std::array<Value, 4>;
+
 /// The distinct entries of data along `axis`, or its elements without one: sorted, each that differs from the one in
 /// front of it begins a group.
-LogicalResult uniqueAtRuntime(NodeContext &n, Value x, std::optional<int64_t> axis, bool sorted) {
+FailureOr<UniqueResults> uniqueAtRuntime(NodeContext &n, Value x, std::optional<int64_t> axis, bool sorted) {
   AffineExpr all = tg::getNumElements(x.getType()), count = axis ? n.dim(x, *axis) : all, width = n.constExpr(1);
   Value source = n.reshape(x, tg::Dims{all}), entries = source;
   if (axis) {
@@ -182,11 +187,26 @@ LogicalResult uniqueAtRuntime(NodeContext &n, Value x, std::optional<int64_t> ax
     counts = takeAlong(n, counts, byPlace, 0);
     inverse = takeAlong(n, rank, inverse, 0);
   }
-  n.output(0, takeAlong(n, source, first, axis.value_or(0)));
-  n.output(1, first);
-  n.output(2, inverse);
-  n.output(3, counts);
-  return success();
+  return UniqueResults{takeAlong(n, source, first, axis.value_or(0)), first, inverse, counts};
+}
+
+FailureOr<UniqueResults> findUnique(NodeContext &n, Value x, std::optional<int64_t> axis, bool sorted) {
+  ElementsAttr contents = n.constant(x);
+  if (!contents)
+    return uniqueAtRuntime(n, x, axis, sorted);
+  if (contents.getNumElements() > maxUniqueElements)
+    return n.limit("expected an operand of at most " + Twine(maxUniqueElements) + " elements, got " +
+                   Twine(contents.getNumElements()));
+  std::optional<Tensor> tensor = Tensor::fromElements(contents, maxFoldBytes);
+  if (!tensor)
+    return n.unsupported("the operand cannot be evaluated at compile time");
+  Entries entries(*tensor, axis);
+  Groups groups = groupEntries(entries, sorted);
+  std::optional<Tensor> result = gather(*tensor, entries, axis, groups.first);
+  if (!result)
+    return n.limit("the result is too large");
+  return UniqueResults{n.constantValue(result->toElements()), n.intsConstant(groups.first),
+                       n.intsConstant(groups.inverse), n.intsConstant(groups.counts)};
 }
 
 LogicalResult importUnique(NodeContext &n) {
@@ -201,31 +221,34 @@ LogicalResult importUnique(NodeContext &n) {
       return failure();
     axis = *given;
   }
-  ElementsAttr contents = n.constant(x);
-  if (!contents)
-    return uniqueAtRuntime(n, x, axis, *sorted);
-  if (contents.getNumElements() > maxUniqueElements)
-    return n.limit("expected an operand of at most " + Twine(maxUniqueElements) + " elements, got " +
-                   Twine(contents.getNumElements()));
-  std::optional<Tensor> tensor = Tensor::fromElements(contents, maxFoldBytes);
-  if (!tensor)
-    return n.unsupported("the operand cannot be evaluated at compile time");
-  Entries entries(*tensor, axis);
-  Groups groups = groupEntries(entries, *sorted);
-  std::optional<Tensor> result = gather(*tensor, entries, axis, groups.first);
-  if (!result)
-    return n.limit("the result is too large");
-  n.output(0, n.constantValue(result->toElements()));
-  n.output(1, n.intsConstant(groups.first));
-  n.output(2, n.intsConstant(groups.inverse));
-  n.output(3, n.intsConstant(groups.counts));
+  FailureOr<UniqueResults> results = findUnique(n, x, axis, *sorted);
+  if (failed(results))
+    return failure();
+  for (auto [i, result] : llvm::enumerate(*results))
+    n.output(i, result);
+  return success();
+}
+
+/// com.microsoft's, of one dimension: the distinct elements in the order in which they come, without their positions.
+LogicalResult importContribUnique(NodeContext &n) {
+  Value x = n.required(0);
+  if (!x || failed(n.checkNumInputs(1, 1)) || failed(n.checkRank(x, 1, 1, "x")))
+    return failure();
+  FailureOr<UniqueResults> results = findUnique(n, x, std::nullopt, /*sorted=*/false);
+  if (failed(results))
+    return failure();
+  auto [entries, places, groups, counts] = *results;
+  n.output(0, entries);
+  n.output(1, groups);
+  n.output(2, counts);
   return success();
 }
 
 } // namespace
 
 ArrayRef<OpEntry> getUniqueOps() {
-  static const OpEntry table[] = {{"", "Unique", 11, newestOpset, importUnique, ""}};
+  static const OpEntry table[] = {{"", "Unique", 11, newestOpset, importUnique, ""},
+                                  {"com.microsoft", "Unique", 1, anyOpset, importContribUnique, ""}};
   return table;
 }
 
