@@ -207,6 +207,12 @@ DONE:
   cvt.u32.u16 %r9, %h3;
 )",
      -1, -1, "nothing has written"},
+    {"ByteOfNothingUninitialised", "uninitialised-register", R"(
++  prmt.b32 %r9, %r1, %r13, 0x1010;
++  prmt.b32 %r9, %r13, %r1, 0x7654;
+-  prmt.b32 %r9, %r1, %r13, 0x1014; //!
+)",
+     -1, -1, "nothing has written"},
     {"GlobalOutOfBounds", "out-of-bounds", R"(
   setp.eq.u32 %p1, %r1, 36;
 -  @%p1 ld.global.u32 %r9, [%rd1+8192]; //!

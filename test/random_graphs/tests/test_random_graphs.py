@@ -1,6 +1,7 @@
 """The random graph suite itself: graphs are valid and repeat, and what is wrong is found and made small."""
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import argparse
+import dataclasses
 import os
 import pathlib
 import sys
@@ -151,19 +152,19 @@ class Drawn(unittest.TestCase):
 
     def test_they_are_valid_and_of_all_kinds(self):
         for module, kinds in self.KINDS.items():
-            cases = [module.generate(seed) for seed in range(45)]
+            cases = [module.generate(seed) for seed in range(36)]
             self.assertEqual(model_of(cases[:9]).SerializeToString(), model_of([module.generate(seed) for seed in range(9)]).SerializeToString())
             onnx.checker.check_model(model_of(cases), full_check=True)
             self.assertLessEqual(kinds, {node.op for case in cases for node in case.nodes})
 
     def test_their_meaning_is_that_of_onnxruntime(self):
-        cases = [module.generate(seed) for module in self.KINDS for seed in range(10)]
+        cases = [module.generate(seed) for module in self.KINDS for seed in range(7)]
         missing = ("Resize", "ScatterND")  # It lacks some of their modes and types.
-        cases = [case for case in cases if not any(node.op in missing for node in case.nodes)]
+        cases = [dataclasses.replace(case, runs=6) for case in cases if not any(node.op in missing for node in case.nodes)]
         with tempfile.TemporaryDirectory() as folder:
             findings, ran = check(cases, [InOrt("ort", BUILD, loose=True)], pathlib.Path(folder))
         self.assertEqual([], findings)
-        self.assertGreater(ran["ort"], 5)
+        self.assertGreater(ran["ort"], 3)
 
     def test_what_is_wrong_at_some_extents_is_found(self):
         graph = run_extents.draw(3, run_symbolic.SymbolicGraph)

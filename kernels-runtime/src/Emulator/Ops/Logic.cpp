@@ -245,7 +245,14 @@ void bindPrmt(Binder &b) {
   b.type({Type::B32});
   int mode = b.acceptOneOf({"f4e", "b4e", "rc8", "ecl", "ecr", "rc16"});
   b.operands(4);
-  b.def(0, Type::B32), b.use(1, Type::B32), b.use(2, Type::B32), b.use(3, Type::B32);
+  // An operand of which a constant selector takes no byte is not read: compilers leave it undefined.
+  unsigned low = 1, high = 2;
+  if (mode < 0 && b.isConstant(b.operand(3))) {
+    uint64_t picks = uint64_t(b.constant(3, INT64_MIN, INT64_MAX)) & 0x4444;
+    low = picks == 0x4444 ? high : low;
+    high = picks == 0 ? low : high;
+  }
+  b.def(0, Type::B32), b.use(low, Type::B32), b.use(high, Type::B32), b.use(3, Type::B32);
   b.immediate(uint64_t(mode + 1));
   b.run(runPrmt);
 }
