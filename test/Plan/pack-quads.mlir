@@ -1,5 +1,6 @@
 // Contractions of bytes get words of four as their innermost dimension.
 // RUN: weft-opt %s --split-input-file --weft-pack-quads | FileCheck %s
+// RUN: weft-opt %s --split-input-file --weft-pack-quads=vector-bits=256 | FileCheck %s --check-prefix=AVX2
 
 #l = affine_map<(m, n, k) -> (m, k)>
 #r = affine_map<(m, n, k) -> (n, k)>
@@ -121,4 +122,30 @@ func.func @panels(%a: tensor<3x8xui8>) -> (tensor<3x128xi32>, tensor<3x65xi32>) 
   %c = tg.constant dense<3> : tensor<8x65xi8>
   %s = tg.contract %a, %c [#l, #r, #o] : tensor<3x8xui8>, tensor<8x65xi8> -> tensor<3x65xi32>
   return %r, %s : tensor<3x128xi32>, tensor<3x65xi32>
+}
+
+// -----
+
+#l = affine_map<(m, n, k) -> (m, k)>
+#t = affine_map<(m, n, k) -> (n, k)>
+#o = affine_map<(m, n, k) -> (m, n)>
+
+// Weights of f32 lie in panels of two vectors of columns, in whichever order they were; 48 columns are no whole panels of 32, and stay.
+// CHECK-DAG: #[[$W:.*]] = affine_map<(d0, d1, d2, d3) -> (d1, d2, d3)>
+// CHECK-LABEL: func.func @weights
+// CHECK: tg.contract %arg0, %{{.*}} : tensor<3x2xf32>, tensor<2x2x32xf32> -> tensor<3x2x32xf32>
+// CHECK-NEXT: tg.reshape %{{.*}} : tensor<3x2x32xf32> to tensor<3x64xf32>
+// CHECK: tg.contract %arg0, %{{.*}} : tensor<3x2xf32>, tensor<48x2xf32> -> tensor<3x48xf32>
+// An operand of the run stays, too.
+// CHECK: tg.contract %arg0, %arg1 {{.*}} -> tensor<3x64xf32>
+// AVX2-LABEL: func.func @weights
+// AVX2: tensor<3x2xf32>, tensor<4x2x16xf32> -> tensor<3x4x16xf32>
+// AVX2: tensor<3x2xf32>, tensor<3x2x16xf32> -> tensor<3x3x16xf32>
+func.func @weights(%a: tensor<3x2xf32>, %v: tensor<64x2xf32>) -> (tensor<3x64xf32>, tensor<3x48xf32>, tensor<3x64xf32>) {
+  %b = tg.constant dense<3.0> : tensor<64x2xf32>
+  %r = tg.contract %a, %b [#l, #t, #o] : tensor<3x2xf32>, tensor<64x2xf32> -> tensor<3x64xf32>
+  %c = tg.constant dense<3.0> : tensor<48x2xf32>
+  %s = tg.contract %a, %c [#l, #t, #o] : tensor<3x2xf32>, tensor<48x2xf32> -> tensor<3x48xf32>
+  %u = tg.contract %a, %v [#l, #t, #o] : tensor<3x2xf32>, tensor<64x2xf32> -> tensor<3x64xf32>
+  return %r, %s, %u : tensor<3x64xf32>, tensor<3x48xf32>, tensor<3x64xf32>
 }

@@ -160,3 +160,20 @@ func.func @parts(%x: tensor<1x16x27x27xf32>, %y: tensor<1x16x27x27xf32>) -> tens
   }
   return %3 : tensor<1x32x27x27xf32>
 }
+
+// -----
+
+// The columns of a weight in panels (weft-pack-quads) stay innermost.
+// CHECK-LABEL: func.func @panels
+// CHECK: tg.weight <"w", 0, 8192> : tensor<4x32x16xf32>
+#l = affine_map<(m, n, p, k) -> (m, k)>
+#r = affine_map<(m, n, p, k) -> (n, k, p)>
+#o = affine_map<(m, n, p, k) -> (m, n, p)>
+func.func @panels(%a: tensor<20x32xf32>) -> tensor<20x4x16xf32> {
+  %w = tg.weight <"w", 0, 8192> : tensor<4x32x16xf32>
+  %0 = tg.kernel "gemm" -> tensor<20x4x16xf32> {
+    %1 = tg.contract %a, %w [#l, #r, #o] : tensor<20x32xf32>, tensor<4x32x16xf32> -> tensor<20x4x16xf32>
+    tg.yield %1 : tensor<20x4x16xf32>
+  }
+  return %0 : tensor<20x4x16xf32>
+}

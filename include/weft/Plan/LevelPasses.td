@@ -95,7 +95,8 @@ def PackQuads : Pass<"weft-pack-quads"> {
     For the CPU. In a contraction of 8-bit integers in i32, the longest summed dimension of a static extent k that each operand has by itself
     becomes k/4 x 4 (rounded up: zeros are added), the four the innermost dimension of both operands. A constant is written anew, batch dimensions first, then summed
     ones, then its own. `weft-cpu-contract` takes the four as one element. Constants of f32 (to 16 MiB each) get the same order if the result's
-    neighbours are the other operand's, as in convolutions.
+    neighbours are the other operand's, as in convolutions. In other products of f32 the columns of a constant become panels as wide as a register
+    tile (two vectors of `vector-bits`), each contiguous in memory, where they come out even.
 
     ```mlir
     // tg.contract %a, %b [(m, n, k) -> (m, k), (m, n, k) -> (k, n), (m, n, k) -> (m, n)] : tensor<8x64xui8>, tensor<64x32xi8>
@@ -104,6 +105,9 @@ def PackQuads : Pass<"weft-pack-quads"> {
     // tg.contract %0, %w [(m, n, k, q) -> (m, k, q), (m, n, k, q) -> (k, n, q), (m, n, k, q) -> (m, n)]
     ```
   }];
+  let options = [
+    Option<"vectorBits", "vector-bits", "unsigned", "512", "width of a vector register in bits">
+  ];
   let dependentDialects = ["::weft::tg::TileGraphDialect"];
 }
 

@@ -46,6 +46,7 @@ struct PlanOptions {
   bool nameSubgraphs = false;                    ///< As that of --weft-form-kernels.
   bool finiteMasks = false;                      ///< As `finite` of --weft-band-masks.
   int64_t maxRowBytes = int64_t(1) << 20;        ///< Working set limit of one row of a reduction group.
+  unsigned vectorBits = 512; ///< Of a CPU's vector registers, two of which a panel of weights is wide.
   OverlapOptions overlap;
 };
 

@@ -12,7 +12,7 @@ from ctypes import c_char_p, c_int64, c_void_p, py_object
 import numpy as np
 
 from . import _dtypes
-from ._library import Error, TensorStruct, check, load_library
+from ._library import Error, TensorStruct, array_of, check, load_library
 
 HOST, CUDA = 0, 1  # WEFT_MEMORY_*
 _DL_CPU, _DL_CUDA, _DL_CUDA_HOST, _DL_CUDA_MANAGED = 1, 2, 3, 13
@@ -93,7 +93,7 @@ def _fill_from_interface(struct: TensorStruct, interface: dict, stream: int | No
         raise Error(5, "expected a dense row-major tensor, got one with strides; copy it first")
     if interface.get("stream") not in (None, stream or 1):
         raise Error(2, "the tensor belongs to another stream; synchronise it first, or pass its stream to run()")
-    dims = (c_int64 * max(len(shape), 1))(*shape)
+    dims = array_of(c_int64, max(len(shape), 1))(*shape)
     keep.append(dims)
     struct.dtype, struct.rank, struct.dims = _dtypes.code_of(dtype), len(shape), dims
     struct.data, struct.bytes = interface["data"][0], int(np.prod(shape, dtype=np.int64)) * dtype.itemsize

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import pathlib
 from ctypes import POINTER, c_char_p, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
@@ -158,6 +159,12 @@ def load_library(where: str | os.PathLike | None = None) -> ctypes.CDLL:
 def version() -> str:
     """The version of the runtime library, "weft X.Y.Z"."""
     return load_library().weft_version().decode()
+
+
+@functools.lru_cache(maxsize=None)
+def array_of(kind: type, count: int) -> type:
+    """The ctypes array of `count` elements. ctypes itself makes the type again for each array, which takes longer than a small run."""
+    return kind * count
 
 
 def check(error: int | None) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from . import _dlpack, _dtypes
 from ._library import (BundleOptions, DispatchStruct, Error, PortStruct, SessionOptions, StatisticsStruct, SymbolStruct, TensorStruct,
-                       WeightsStruct, check, load_library)
+                       WeightsStruct, array_of, check, load_library)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -164,10 +164,10 @@ class BoundRun:
         self._stream = _dlpack.stream_handle(stream)
         target = self._stream if self._stream is not None else session._library.weft_session_stream(session._handle)
         self._keep = [*feeds.values(), *out.values()]  # memory that the tensors point to
-        self._inputs = (TensorStruct * len(session._inputs))()
+        self._inputs = array_of(TensorStruct, len(session._inputs))()
         for struct, port in zip(self._inputs, session._inputs):
             session._fill(struct, feeds[port.name], target, self._keep)
-        self._results = (TensorStruct * len(session._outputs))()
+        self._results = array_of(TensorStruct, len(session._outputs))()
         for struct, port in zip(self._results, session._outputs):
             if port.name in out:
                 session._fill_out(struct, out[port.name], target, self._keep)
@@ -345,7 +345,7 @@ class Session(_Owner):
         array = np.asarray(value)
         given = _dtypes.code_of(array.dtype)
         memory = _dtypes.pack(array, given)
-        dims = (ctypes.c_int64 * max(array.ndim, 1))(*array.shape)
+        dims = array_of(ctypes.c_int64, max(array.ndim, 1))(*array.shape)
         keep += [memory, dims]
         struct.dtype, struct.rank, struct.dims = given, array.ndim, dims
         struct.data, struct.bytes = memory.ctypes.data, memory.nbytes
@@ -355,8 +355,11 @@ class Session(_Owner):
         dims = tuple(struct.dims[:struct.rank])
         if struct.bytes == 0:
             return np.empty(dims, _dtypes.numpy_of(struct.dtype))
-        data = np.ctypeslib.as_array(ctypes.cast(struct.data, ctypes.POINTER(ctypes.c_uint8)), (struct.bytes,))
-        return _dtypes.unpack(data, struct.dtype, dims)
+        if _dtypes.is_packed(struct.dtype):
+            return _dtypes.unpack(np.frombuffer(ctypes.string_at(struct.data, struct.bytes), np.uint8), struct.dtype, dims)
+        array = np.empty(dims, _dtypes.numpy_of(struct.dtype))
+        ctypes.memmove(array.ctypes.data, struct.data, min(struct.bytes, array.nbytes))
+        return array
 
     def statistics(self) -> dict[str, int]:
         """Counters of the session: see weft_statistics in weft/runtime.h."""

@@ -266,13 +266,36 @@ void PanelEmitter::allocate() {
                             : shaped({rowBlocks, index(blockK), index(tileRows)});
 }
 
+/// Rows of a tile: those that compute fewest rows beyond the edge, a tile costing half a row by itself. Tiles of
+/// fewer than four rows have too few sums to hide the latency of multiply-adds.
+int64_t PanelEmitter::chooseTileRows(std::optional<int64_t> rows) {
+  constexpr int64_t least = 4;
+  int64_t best = tile.rows;
+  if (!rows || *rows <= 0)
+    return best;
+  if (c.adjacentRows || *rows <= best)
+    return llvm::divideCeil(*rows, llvm::divideCeil(*rows, best));
+  auto cost = [&](int64_t height) { return llvm::divideCeil(*rows, height) * (2 * height + 1); };
+  for (int64_t height = best - 1; height >= least; --height)
+    if (cost(height) < cost(best))
+      best = height;
+  return best;
+}
+
+/// Whether the last panel is as wide as the others.
+bool PanelEmitter::arePanelsWhole() {
+  int64_t known = 1; // Of the number of columns, a divisor.
+  for (unsigned d : c.n)
+    known = known * std::max<int64_t>(constantOf(extents[d]).value_or(1), 1) % panelColumns;
+  return known % panelColumns == 0;
+}
+
 LogicalResult PanelEmitter::run() {
   if (!setUp())
     return failure();
-  std::optional<int64_t> rows = constantOf(m.total), columns = constantOf(n.total), depth = constantOf(k.total);
-  tileRows = tile.rows;
-  if (rows && *rows > 0)
-    tileRows = llvm::divideCeil(*rows, llvm::divideCeil(*rows, int64_t(tile.rows)));
+  std::optional<int64_t> rows = constantOf(m.total), depth = constantOf(k.total);
+  tileRows = chooseTileRows(rows);
+  const int64_t maxBlockK = maxPanelBytes / (panelColumns * element.getIntOrFloatBitWidth() / 8);
   oneBlockK = depth && *depth <= maxBlockK;
   blockK =
       depth ? llvm::divideCeil(std::max<int64_t>(*depth, 1), llvm::divideCeil(std::max<int64_t>(*depth, 1), maxBlockK))
@@ -285,8 +308,8 @@ LogicalResult PanelEmitter::run() {
       c.quad || (c.rows.inputs.size() == 1 && c.rows.scalar == op.getBlock()->getArgument(c.rows.inputs.front()));
   rowsAlongK = !rowsInPlace && canPackRowVectors();
   alwaysDense = !c.adjacentRows && hasNeighbours(output.flat);
-  hasTail = c.adjacentRows ? !llvm::isPowerOf2_64(tileRows) || !rows || *rows % tileRows
-                           : alwaysDense && !(columns && *columns % panelColumns == 0);
+  hasTail =
+      c.adjacentRows ? !llvm::isPowerOf2_64(tileRows) || !rows || *rows % tileRows : alwaysDense && !arePanelsWhole();
   columnsInPlace = canMultiplyInPlace();
   // Without a block of K nothing would be stored.
   if (!depth || *depth < 1)

@@ -90,8 +90,7 @@ void PanelEmitter::packRows(Value k0, Value kCount) {
 /// as vectors.
 bool PanelEmitter::canPackVectors() {
   bool moves = false;
-  std::optional<int64_t> columns = getConstantIntValue(n.total);
-  bool isWhole = columns && *columns % panelColumns == 0;
+  bool isWhole = arePanelsWhole();
   for (unsigned input : c.columns.inputs) {
     if (!c.quad && hasNoPart(inputs[input], c.n))
       continue;
@@ -104,12 +103,24 @@ bool PanelEmitter::canPackVectors() {
   return moves && isElementwise(op, c.columns.scalar);
 }
 
-/// Whether panels of bytes are read so few times that a copy would cost more than reading them in place does. (Floats
-/// gained nothing by it.)
+/// Whether elements of K follow each other in the panels of the columns, with nothing between them: so weights lie that
+/// were written anew (weft-pack-quads).
+bool PanelEmitter::hasDensePanels() {
+  if (c.columns.inputs.size() != 1 || !canPackVectors())
+    return false;
+  Value step = linearStep(inputs[c.columns.inputs.front()], c.k);
+  return step && getConstantIntValue(step) == panelColumns * unit();
+}
+
+/// Whether the columns need no copy: because they lie as panels already, or, of bytes, because panels are read so few
+/// times that a copy would cost more. (Floats gained nothing by that.)
 bool PanelEmitter::canMultiplyInPlace() {
   constexpr int64_t mostReads = 2;
   std::optional<int64_t> blocks = getConstantIntValue(rowBlocks);
-  return !c.adjacentRows && c.quad && blocks && *blocks <= mostReads && canPackVectors();
+  bool isPlain = c.quad || c.columns.scalar == op.getBlock()->getArgument(c.columns.inputs.front());
+  if (c.adjacentRows || !isPlain)
+    return false;
+  return hasDensePanels() || (c.quad && blocks && *blocks <= mostReads && canPackVectors());
 }
 
 void PanelEmitter::packVectors(Value panel, Value k0, Value kCount) {

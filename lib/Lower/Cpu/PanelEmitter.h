@@ -13,9 +13,10 @@
 
 namespace weft::cpu {
 
-/// Elements of K in a block: a packed panel of B (blockK x 32 x 4 bytes = 16 KiB) takes half of an L1 of 32 KiB, so
-/// that neither rows of A nor the packing of the next panel drive it out.
-constexpr int64_t maxBlockK = 128;
+/// Bytes of a packed panel of B, a block of K by the columns of a register tile: half of an L1 of 32 KiB, so that
+/// neither rows of A nor the packing of the next panel drive it out. Deeper blocks load and store partial sums less
+/// often.
+constexpr int64_t maxPanelBytes = 16 * 1024;
 /// Vectors in a row of the register tile.
 constexpr unsigned rowVectors = 2;
 
@@ -104,6 +105,9 @@ private:
   mlir::Value areRowsAdjacent(mlir::Value row0, mlir::Value rowCount);
   void unpackPanel(mlir::Value panel);
   mlir::Value accumulate(mlir::Value a, mlir::Value bVector, mlir::Value acc);
+  int64_t chooseTileRows(std::optional<int64_t> rows);
+  bool arePanelsWhole();
+  bool hasDensePanels();
   bool canMultiplyInPlace();
   mlir::Value loadColumns(mlir::Value first, mlir::Value panel, mlir::Value kk, mlir::Value k0, int64_t v);
   /// Elements in memory from an element of a factor to its neighbour.

@@ -17,8 +17,7 @@ Value PanelEmitter::isDense(Value panel) {
 
 /// The columns that vector `v` of a panel has, `unit` elements in memory each; null: all of them.
 Value PanelEmitter::maskOf(Value panel, int64_t v, int64_t unit) {
-  std::optional<int64_t> columns = getConstantIntValue(n.total);
-  if (columns && *columns % panelColumns == 0)
+  if (arePanelsWhole())
     return nullptr;
   Value left = sub(n.total, add(mul(panel, index(panelColumns)), index(v * lanes)));
   return vector::CreateMaskOp::create(b, loc, VectorType::get({lanes * unit}, b.getI1Type()),
@@ -182,7 +181,7 @@ void PanelEmitter::prefetchEpilogue(Value panel, Value row0, Value k0, Value kCo
 }
 
 void PanelEmitter::multiplyTile(Value panel, Value block, Value k0, Value kCount, bool dense) {
-  if (c.columns.inputs.size() == 1 && canPackVectors())
+  if (c.columns.inputs.size() == 1 && canPackVectors() && !hasDensePanels())
     prefetchNext(panel, block, k0, kCount);
   Value row0 = mul(block, index(tileRows));
   if (epilogue && !c.adjacentRows)

@@ -65,6 +65,9 @@ private:
 
   void prefetchColumns(llvm::ArrayRef<unsigned> loops, int64_t vectors);
   int64_t countVectors() const;
+  void choosePanels();
+  void forPanels(llvm::function_ref<void()> body);
+  void multiplyPanels();
   void alongColumns();
   void alongDepth();
   void alongBatch();
@@ -83,6 +86,8 @@ private:
   mlir::Type element; ///< Of the accumulators.
   int64_t lanes, rows = 1;
   unsigned loop = 0;                             ///< The vectorised one,
+  unsigned panel = 0;                            ///< The loop of N around it,
+  int64_t panels = 1;                            ///< of which so many go side by side.
   enum { Columns, Depth, Batch } side = Columns; ///< of N, K or the batch.
   llvm::SmallVector<mlir::Value> extents, place;
   llvm::SmallVector<FlatOperand> inputs;

@@ -13,18 +13,36 @@ namespace weft::cpu {
 
 //===--- Vectors along N ---===//
 
-/// `sums`, rows x vectors, after the multiply-adds of one element in K.
+/// `sums`, panels x rows x vectors, after the multiply-adds of one element in K.
 SmallVector<Value> StreamEmitter::multiplyColumns(ValueRange sums, int64_t vectors, Value lanesLeft) {
-  SmallVector<Value> next(sums), columns;
-  for (int64_t v = 0; v < vectors; ++v)
-    columns.push_back(evaluate(c.columns, index(v * lanes), v + 1 == vectors ? lanesLeft : Value(), true));
-  for (int64_t row = 0; row < rows; ++row) {
-    setRow(row);
-    Value factor = asVector(evaluate(c.rows, {}, {}, false));
+  SmallVector<Value> next(sums);
+  auto sum = next.begin();
+  forPanels([&] {
+    SmallVector<Value> columns;
     for (int64_t v = 0; v < vectors; ++v)
-      next[row * vectors + v] = accumulate(factor, columns[v], next[row * vectors + v]);
-  }
+      columns.push_back(evaluate(c.columns, index(v * lanes), v + 1 == vectors ? lanesLeft : Value(), true));
+    for (int64_t row = 0; row < rows; ++row) {
+      setRow(row);
+      Value factor = asVector(evaluate(c.rows, {}, {}, false));
+      for (Value column : columns) {
+        *sum = accumulate(factor, column, *sum);
+        ++sum;
+      }
+    }
+  });
   return next;
+}
+
+/// Calls `body` for each of the panels that are multiplied side by side, which `panel` is at then.
+void StreamEmitter::forPanels(function_ref<void()> body) {
+  if (panels == 1)
+    return body();
+  Value first = place[panel];
+  for (int64_t i = 0; i < panels; ++i) {
+    place[panel] = add(first, index(i));
+    body();
+  }
+  place[panel] = first;
 }
 
 /// At a position of the first of `loops`: what positions further on read of the columns comes nearer. Rows of a matrix
@@ -47,7 +65,8 @@ void StreamEmitter::prefetchColumns(ArrayRef<unsigned> loops, int64_t vectors) {
 
 /// Vectors side by side: what innermost elements of K share of the columns stays in registers, with the sums.
 int64_t StreamEmitter::countVectors() const {
-  int64_t most = std::max<int64_t>(maxAccumulators / rows, 1), registers = tile.vectorBits >= 512 ? 28 : 14;
+  constexpr int64_t least = 2; // With one, a register of the columns would serve five or six multiply-adds only.
+  int64_t most = std::max<int64_t>(maxAccumulators / rows, least), registers = tile.vectorBits >= 512 ? 28 : 14;
   int64_t kept = llvm::count_if(c.columns.inputs, [&](unsigned input) {
     return inputs[input].step(loop) != 0 && inputs[input].step(c.k.back()) == 0;
   });
@@ -56,25 +75,65 @@ int64_t StreamEmitter::countVectors() const {
   return std::min(most, int64_t(llvm::bit_floor(uint64_t(std::max<int64_t>(registers / (rows + kept + 1), 1)))));
 }
 
-void StreamEmitter::alongColumns() {
+/// Where the vectorised loop has too few vectors for the accumulators, because columns are split into panels, panels of
+/// the loop around it go side by side.
+void StreamEmitter::choosePanels() {
+  std::optional<int64_t> extent = getConstantIntValue(extents[loop]);
+  auto at = llvm::find(c.n, loop);
+  if (!extent || *extent % lanes || at == c.n.begin())
+    return;
+  panel = *std::prev(at);
+  std::optional<int64_t> count = getConstantIntValue(extents[panel]);
+  panels = std::max<int64_t>(countVectors() / (*extent / lanes), 1);
+  if (count)
+    panels = std::max<int64_t>(std::min(panels, *count), 1);
+}
+
+/// The columns from the present position on.
+void StreamEmitter::multiplyPanels() {
   auto block = [&](ValueRange, int64_t vectors, Value lanesLeft) -> SmallVector<Value> {
     SmallVector<Value> sums;
-    auto maskOf = [&](int64_t v) { return v + 1 == vectors ? lanesLeft : Value(); };
-    for (int64_t row = 0; row < rows; ++row) {
-      setRow(row);
-      Value at = address(output);
-      for (int64_t v = 0; v < vectors; ++v)
-        sums.push_back(oldSum(add(at, index(v * lanes)), maskOf(v), /*wantsVector=*/true));
-    }
+    auto forEach = [&](function_ref<void(int64_t, Value)> body) {
+      forPanels([&] {
+        for (int64_t row = 0; row < rows; ++row) {
+          setRow(row);
+          for (int64_t v = 0; v < vectors; ++v)
+            body(v, v + 1 == vectors ? lanesLeft : Value());
+        }
+      });
+    };
+    forEach([&](int64_t v, Value mask) {
+      sums.push_back(oldSum(add(address(output), index(v * lanes)), mask, /*wantsVector=*/true));
+    });
     setRow(0);
     sums = nestK(c.k, sums, [&](ValueRange state) { return multiplyColumns(state, vectors, lanesLeft); });
-    for (int64_t i = 0; i < int64_t(sums.size()); ++i) {
-      setRow(i / vectors);
-      storeSum(sums[i], index(i % vectors * lanes), maskOf(i % vectors));
-    }
+    auto sum = sums.begin();
+    forEach([&](int64_t v, Value mask) { storeSum(*sum++, index(v * lanes), mask); });
     return {};
   };
-  nest(c.n, loop, [&] { pieces(loop, countVectors(), {}, block); });
+  pieces(loop, countVectors(), {}, block);
+}
+
+void StreamEmitter::alongColumns() {
+  choosePanels();
+  if (panels == 1)
+    return nest(c.n, loop, [&] { multiplyPanels(); });
+  auto tiles = [&](Value from, Value to, int64_t count) {
+    auto forOp = scf::ForOp::create(b, loc, from, to, index(count));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(forOp.getBody());
+    place[panel] = forOp.getInductionVar();
+    panels = count;
+    multiplyPanels();
+    place[panel] = {};
+  };
+  SmallVector<unsigned> others = llvm::filter_to_vector(c.n, [&](unsigned d) { return d != panel; });
+  nest(others, loop, [&] {
+    int64_t beside = panels;
+    Value whole = mul(b.createOrFold<arith::DivUIOp>(loc, extents[panel], index(beside)), index(beside));
+    tiles(index(0), whole, beside);
+    tiles(whole, extents[panel], 1);
+  });
 }
 
 //===--- Vectors along K ---===//

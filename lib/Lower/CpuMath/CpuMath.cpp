@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Transforms/DialectConversion.h"
 #include "weft/Lower/Math/Emitter.h"
@@ -20,6 +21,33 @@ namespace weft::lower {
 #define GEN_PASS_DEF_EXPANDMATH
 #include "weft/Lower/CpuMath/Passes.h.inc"
 
+/// x to the power of y, a small whole constant: products in f64, whose error is none in f32. Null for other exponents.
+static Value expandWholePower(const Emitter &e, Value x, Value y) {
+  constexpr int least = 1, most = 8;
+  FloatAttr scalar;
+  SplatElementsAttr splat;
+  APFloat power(0.0f);
+  if (matchPattern(y, m_Constant(&scalar)))
+    power = scalar.getValue();
+  else if (matchPattern(y, m_Constant(&splat)) && isa<FloatType>(splat.getElementType()))
+    power = splat.getSplatValue<APFloat>();
+  else
+    return {};
+  double exponent = power.convertToDouble();
+  int left = exponent >= least && exponent <= most ? int(exponent) : 0;
+  if (left != exponent)
+    return {};
+  Value base = arith::ExtFOp::create(e.b, e.f64(), x), product;
+  while (true) {
+    if (left & 1)
+      product = product ? e.mul(product, base) : base;
+    left >>= 1;
+    if (!left)
+      return arith::TruncFOp::create(e.b, e.f32(), product);
+    base = e.mul(base, base);
+  }
+}
+
 /// The expansion of a math op on f32; null if it has none.
 static Value expandF32(const Emitter &e, Operation *op) {
   Value x = op->getOperand(0);
@@ -30,7 +58,10 @@ static Value expandF32(const Emitter &e, Operation *op) {
       .Case([&](math::ErfOp) { return expandErf(e, x); })
       .Case([&](math::LogOp) { return expandLog(e, x); })
       .Case([&](math::Log1pOp) { return expandLog1p(e, x); })
-      .Case([&](math::PowFOp) { return expandPow(e, x, op->getOperand(1)); })
+      .Case([&](math::PowFOp) {
+        Value whole = expandWholePower(e, x, op->getOperand(1));
+        return whole ? whole : expandPow(e, x, op->getOperand(1));
+      })
       .Default(Value());
 }
 

@@ -353,6 +353,9 @@ bool Layouts::isStreamed(const TensorAccess &access) const {
 double Layouts::getAcross(const TensorAccess &access) const {
   if (isPacked(access))
     return acrossPacked;
+  // Columns of a CPU's weights that are several dimensions are panels of its register tiles (weft-pack-quads).
+  if (isCpu && tensors[access.tensor].value.getDefiningOp<tg::WeightOp>() && countRowDims(access) > 1)
+    return across;
   double cost = countRowDims(access) > 1 ? acrossSeveral : across;
   return isStreamed(access) ? std::max(cost, acrossStream) : cost;
 }

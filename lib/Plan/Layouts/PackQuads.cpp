@@ -45,12 +45,16 @@ std::optional<std::string> bytesOf(Value value) {
 
 class Packer {
 public:
-  Packer(tg::ContractOp contract, OpBuilder &builder) : contract(contract), builder(builder), loc(contract.getLoc()) {}
+  /// `tileColumns`: columns of f32 that a register tile has.
+  Packer(tg::ContractOp contract, OpBuilder &builder, int64_t tileColumns)
+      : contract(contract), builder(builder), loc(contract.getLoc()), tileColumns(tileColumns) {}
 
   /// The contraction of packed operands; null if it stays as it is.
   Value run() {
-    if (elementOf(contract).isF32())
-      return orderConstant();
+    if (elementOf(contract).isF32()) {
+      Value panels = splitConstant();
+      return panels ? panels : orderConstant();
+    }
     if (!elementOf(contract).isInteger(32) || !isByte(contract.getLhs()) || !isByte(contract.getRhs()))
       return {};
     std::optional<unsigned> found = chooseDim();
@@ -68,7 +72,7 @@ public:
     AffineMap maps[3] = {contract.getMap(0), contract.getMap(1), contract.getMap(2)};
     tg::Dims dims[3] = {tg::getDims(operands[0].getType()), tg::getDims(operands[1].getType()),
                         tg::getDims(contract.getType())};
-    splitColumns(operands, maps, dims);
+    splitColumns(operands, maps, dims, panelColumns);
     for (unsigned i : {0u, 1u})
       operands[i] = pack(operands[i], dims[i], maps[i]);
     maps[2] = AffineMap::get(maps[2].getNumDims() + 1, 0, maps[2].getResults(), builder.getContext());
@@ -80,9 +84,10 @@ public:
   }
 
 private:
-  /// The columns of a constant in panels of `panelColumns`, where these come out even: what a kernel reads one after
+  /// The columns of a constant in panels of `width`, where these come out even: what a kernel reads one after
   /// the other then lies so, where rows of all columns would be a page each. Not those of windows, which are few.
-  void splitColumns(ArrayRef<Value> operands, MutableArrayRef<AffineMap> maps, MutableArrayRef<tg::Dims> dims) {
+  void splitColumns(ArrayRef<Value> operands, MutableArrayRef<AffineMap> maps, MutableArrayRef<tg::Dims> dims,
+                    int64_t width) {
     if (!llvm::all_of(maps, [](AffineMap map) { return map.isProjectedPermutation(); }))
       return;
     auto isLong = [](AffineExpr extent) { return tg::getConstant(extent) != 1; };
@@ -93,7 +98,7 @@ private:
     std::optional<int64_t> extent = tg::getConstant(*last);
     unsigned own = maps[0].getResultPosition(found) ? 0 : 1;
     bool isOwn = maps[own].getResultPosition(found) && !maps[1 - own].getResultPosition(found);
-    if (!isOwn || !extent || *extent <= panelColumns || *extent % panelColumns || !findStoredBytes(operands[own]))
+    if (!isOwn || !extent || *extent <= width || *extent % width || !findStoredBytes(operands[own]))
       return;
     column = found;
     AffineExpr inner = getPanelColumn();
@@ -101,14 +106,42 @@ private:
       SmallVector<AffineExpr> results(maps[i].getResults());
       if (std::optional<unsigned> at = maps[i].getResultPosition(found)) {
         results.insert(results.begin() + *at + 1, inner);
-        dims[i][*at] = builder.getAffineConstantExpr(*extent / panelColumns);
-        dims[i].insert(dims[i].begin() + *at + 1, builder.getAffineConstantExpr(panelColumns));
+        dims[i][*at] = builder.getAffineConstantExpr(*extent / width);
+        dims[i].insert(dims[i].begin() + *at + 1, builder.getAffineConstantExpr(width));
       }
       maps[i] = AffineMap::get(maps[i].getNumDims() + 1, 0, results, builder.getContext());
     }
   }
 
   AffineExpr getPanelColumn() { return builder.getAffineDimExpr(contract.getMap(2).getNumDims()); }
+
+  /// A product of f32 with its weights in panels of columns, so that what it reads one after the other lies so; null if
+  /// they do not come out even, or are too large to be written anew.
+  Value splitConstant() {
+    Value operands[2] = {contract.getLhs(), contract.getRhs()};
+    AffineMap maps[3] = {contract.getMap(0), contract.getMap(1), contract.getMap(2)};
+    tg::Dims dims[3] = {tg::getDims(operands[0].getType()), tg::getDims(operands[1].getType()),
+                        tg::getDims(contract.getType())};
+    splitColumns(operands, maps, dims, tileColumns);
+    if (!column)
+      return {};
+    unsigned own = maps[0].getResultPosition(column) ? 0 : 1;
+    std::optional<std::string> bytes;
+    if (std::optional<int64_t> size = tg::getByteSize(operands[own].getType());
+        elementOf(operands[own]).isF32() && size && *size <= maxOrderedBytes)
+      bytes = bytesOf(operands[own]);
+    if (!bytes) {
+      column = {};
+      return {};
+    }
+    SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, maps[own].getNumResults()));
+    llvm::stable_sort(order, [&](int64_t x, int64_t y) { return groupOf(maps[own], x) < groupOf(maps[own], y); });
+    operands[own] = rewrite(*bytes, elementOf(operands[own]), dims[own], std::nullopt, order);
+    maps[own] = maps[own].getSubMap(llvm::to_vector_of<unsigned>(order));
+    Value sum = tg::ContractOp::create(builder, loc, tg::getTensorType(dims[2], elementOf(contract)), operands[0],
+                                       operands[1], builder.getAffineMapArrayAttr(maps));
+    return tg::ReshapeOp::create(builder, loc, contract.getType(), sum);
+  }
 
   /// A convolution with its weights in the order of panels; null if they have it or are none.
   Value orderConstant() {
@@ -336,15 +369,17 @@ private:
     }
     std::string packed(count * width, 0);
     SmallVector<int64_t> at(order.size(), 0); // By dimension of the packed one.
-    for (int64_t i = 0; i < count; ++i) {
+    bool isRun = !place && !order.empty() && strides[order.back()] == 1;
+    int64_t run = isRun ? extents.back() : 1; // Elements that stay neighbours.
+    for (int64_t i = 0; i < count; i += run) {
       int64_t from = 0, along = 0;
       for (auto [d, index] : llvm::zip_equal(order, at)) {
         from += index * strides[d];
         along += !place ? 0 : d == *place ? index * quad : d == rank ? index : 0;
       }
       if (!place || along < shape[*place])
-        std::memcpy(&packed[i * width], &bytes[from * width], width);
-      for (int64_t d = int64_t(order.size()) - 1; d >= 0 && ++at[d] == extents[d]; --d)
+        std::memcpy(&packed[i * width], &bytes[from * width], run * width);
+      for (int64_t d = int64_t(order.size()) - 1 - isRun; d >= 0 && ++at[d] == extents[d]; --d)
         at[d] = 0;
     }
     auto type = RankedTensorType::get(extents, element);
@@ -354,17 +389,20 @@ private:
   tg::ContractOp contract;
   OpBuilder &builder;
   Location loc;
+  int64_t tileColumns;
   unsigned dim = 0;
   AffineExpr column; ///< The dimension that is in panels; null: none.
 };
 
 struct PackQuads : impl::PackQuadsBase<PackQuads> {
+  using Base::Base;
+
   void runOnOperation() override {
     SmallVector<tg::ContractOp> contracts;
     getOperation()->walk([&](tg::ContractOp op) { contracts.push_back(op); });
     for (tg::ContractOp op : contracts) {
       OpBuilder builder(op);
-      if (Value packed = Packer(op, builder).run()) {
+      if (Value packed = Packer(op, builder, vectorBits / 32 * 2).run()) {
         op.replaceAllUsesWith(packed);
         op.erase();
       }

@@ -208,7 +208,8 @@ module {
 // CHECK-NEXT: memref.store %{{.*}}, %[[PACKED]]
 // CHECK: memref.load %[[PACKED]]
 // CHECK: vector.fma
-// AVX2: memref<3x6x40xf32>
+// With 6 rows at most: 4 tiles of 4, where 3 of 6 would compute 18 rows.
+// AVX2: memref<4x4x40xf32>
 // AVX2: arith.extf %{{.*}} : vector<8xf16> to vector<8xf32>
 module {
   func.func @kernel(%a: memref<16x40xf16>, %b: memref<40x96xf16>, %c: memref<16x96xf32>) {
@@ -323,6 +324,30 @@ module {
         ins(%x, %w : memref<20x10x10xf32>, memref<3x3x20x64xf32>) outs(%y : memref<8x8x64xf32>) {
     ^bb0(%a: f32, %b: f32, %o: f32):
       %p = arith.mulf %a, %b : f32
+      %s = arith.addf %o, %p : f32
+      linalg.yield %s : f32
+    }
+    return
+  }
+}
+
+// -----
+
+// Columns that lie in panels as wide as the register tile are multiplied in place, though eleven tiles read each: nothing is
+// packed, and nothing asked for ahead, which the prefetchers of the hardware do.
+// CHECK-LABEL: func.func @panels
+// CHECK-NOT: memref.alloc{{.*}}x32xf32
+// CHECK-NOT: memref.prefetch
+// CHECK-COUNT-16: vector.fma
+// CHECK-NOT: vector.maskedload
+// CHECK: return
+module {
+  func.func @panels(%a: memref<88x64xf32>, %b: memref<5x64x32xf32>, %c: memref<88x5x32xf32>) {
+    linalg.generic {indexing_maps = [affine_map<(m, n, p, k) -> (m, k)>, affine_map<(m, n, p, k) -> (n, k, p)>, affine_map<(m, n, p, k) -> (m, n, p)>],
+                    iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+        ins(%a, %b : memref<88x64xf32>, memref<5x64x32xf32>) outs(%c : memref<88x5x32xf32>) {
+    ^bb0(%x: f32, %y: f32, %o: f32):
+      %p = arith.mulf %x, %y : f32
       %s = arith.addf %o, %p : f32
       linalg.yield %s : f32
     }

@@ -154,3 +154,28 @@ module {
     return
   }
 }
+
+// -----
+
+// Columns in panels of two vectors: four panels side by side have the eight accumulators of a row; the last of five goes alone.
+// CHECK-LABEL: func.func @panels
+// CHECK: scf.for {{.*}} step %c4
+// CHECK: scf.for {{.*}} iter_args
+// CHECK-COUNT-8: vector.fma {{.*}} : vector<16xf32>
+// CHECK-NOT: vector.fma
+// CHECK: scf.for {{.*}} iter_args
+// CHECK-COUNT-2: vector.fma
+// CHECK-NOT: vector.fma
+module {
+  func.func @panels(%a: memref<1x64xf32>, %b: memref<5x64x32xf32>, %c: memref<1x5x32xf32>) {
+    linalg.generic {indexing_maps = [affine_map<(m, n, p, k) -> (m, k)>, affine_map<(m, n, p, k) -> (n, k, p)>, affine_map<(m, n, p, k) -> (m, n, p)>],
+                    iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+        ins(%a, %b : memref<1x64xf32>, memref<5x64x32xf32>) outs(%c : memref<1x5x32xf32>) {
+    ^bb0(%x: f32, %y: f32, %o: f32):
+      %p = arith.mulf %x, %y : f32
+      %s = arith.addf %o, %p : f32
+      linalg.yield %s : f32
+    }
+    return
+  }
+}

@@ -55,3 +55,18 @@ func.func @extrema(%a: vector<4xf32>, %b: f64, %c: f16) -> (vector<4xf32>, f64, 
   %2 = arith.maximumf %c, %c : f16
   return %0, %1, %2 : vector<4xf32>, f64, f16
 }
+
+// A small whole exponent is products in f64, whose rounding f32 does not see; other exponents take a logarithm.
+// CHECK-LABEL: func.func @powers
+// CHECK: %[[X:.*]] = arith.extf %arg0 : vector<8xf32> to vector<8xf64>
+// CHECK-NEXT: %[[X2:.*]] = arith.mulf %[[X]], %[[X]]
+// CHECK-NEXT: %[[X3:.*]] = arith.mulf %[[X]], %[[X2]]
+// CHECK-NEXT: %[[R:.*]] = arith.truncf %[[X3]] : vector<8xf64> to vector<8xf32>
+// CHECK: arith.divf
+func.func @powers(%x: vector<8xf32>) -> (vector<8xf32>, vector<8xf32>) {
+  %three = arith.constant dense<3.0> : vector<8xf32>
+  %half = arith.constant dense<2.5> : vector<8xf32>
+  %0 = math.powf %x, %three : vector<8xf32>
+  %1 = math.powf %x, %half : vector<8xf32>
+  return %0, %1 : vector<8xf32>, vector<8xf32>
+}

@@ -10,7 +10,7 @@ def ExpandMath : Pass<"weft-expand-math", "::mlir::ModuleOp"> {
   let description = [{
     On f32 scalars and vectors these become branch-free arithmetic that vectorises (largest error found, in units in
     the last place, over dense sweeps and random bit patterns without fused multiply-adds): exp (1.0), expm1 (1.5),
-    log (0.8), log1p (0.9), tanh (1.4), erf (1.5), powf (0.6, in f64 inside). All special values are as C's
+    log (0.8), log1p (0.9), tanh (1.4), erf (1.5), powf (0.6, in f64 inside; whole exponents to 8 are products). All special values are as C's
     functions have them, subnormals included. Products that may fuse with the addition behind them carry
     `fastmath<contract>`.
 

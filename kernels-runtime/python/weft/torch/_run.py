@@ -7,7 +7,7 @@ import ctypes
 import torch
 
 from .. import _dlpack, _dtypes
-from .._library import Error, TensorStruct, check
+from .._library import Error, TensorStruct, array_of, check
 from .._session import Session
 
 _CODES = {getattr(torch, torch_name): _dtypes.code_of_name(name) for torch_name, name in (
@@ -33,10 +33,10 @@ class Runner:
         if len(tensors) != len(session._inputs):
             raise Error(2, f"expected {len(session._inputs)} tensors, got {len(tensors)}")
         tensors = [tensor.contiguous() for tensor in tensors]
-        inputs = (TensorStruct * len(tensors))(*map(self._describe, tensors))
+        inputs = array_of(TensorStruct, len(tensors))(*map(self._describe, tensors))
         found: list = [None if shape is None else torch.empty(shape, dtype=_TYPES[code], device=self._device)
                        for shape, code in zip(self._shapes, session._output_codes)]
-        outputs = (TensorStruct * len(found))()
+        outputs = array_of(TensorStruct, len(found))()
         for index, tensor in enumerate(found):
             if tensor is None:
                 outputs[index].memory = self._memory
@@ -60,5 +60,5 @@ class Runner:
         code = _CODES.get(tensor.dtype)
         if code is None:
             raise Error(3, f"expected an element type of ONNX, got {tensor.dtype}")
-        dims = (ctypes.c_int64 * max(tensor.dim(), 1))(*tensor.shape)
+        dims = array_of(ctypes.c_int64, max(tensor.dim(), 1))(*tensor.shape)
         return TensorStruct(code, tensor.dim(), dims, tensor.data_ptr(), tensor.nbytes, self._memory, self._card)

@@ -112,6 +112,14 @@ def tiled_cases():
                    symbol=(0, 1))
 
 
+def panels():
+    """Columns in panels as wide as a register tile of some level, multiplied where they lie: several side by side where rows are few."""
+    maps = "(m, n, p, k) -> (m, k)", "(m, n, p, k) -> (n, k, p)", "(m, n, p, k) -> (m, n, p)"
+    for width, count, depth, rows in ((16, 1, 33, 1), (16, 13, 300, 1), (16, 9, 70, 2), (32, 5, 40, 1), (8, 21, 33, 5), (16, 3, 515, 6),
+                                      (16, 11, 300, 7), (32, 3, 140, 33), (8, 5, 600, 16), (16, 37, 70, 131)):
+        yield Case((rows, depth), (count, depth, width), maps, lambda a, b: np.einsum("mk,nkp->mnp", a, b), residual=rows != 7)
+
+
 def quads():
     """Four neighbouring bytes of both factors, one unsigned, one signed: one element of the register tile."""
     maps = "(m, n, k, q) -> (m, k, q)", "(m, n, k, q) -> (k, n, q)", "(m, n, k, q) -> (m, n)"
@@ -150,7 +158,7 @@ def module(all_cases) -> str:
 
 
 def main() -> int:
-    all_cases, failures, levels = [*few_rows(), *tiled_cases(), *quads()], 0, 0
+    all_cases, failures, levels = [*few_rows(), *tiled_cases(), *panels(), *quads()], 0, 0
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "m.mlir").write_text(module(all_cases))
