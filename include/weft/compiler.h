@@ -17,7 +17,7 @@
  *  - Structs start with their own size, so that they can grow; unset fields are zero, and zero means the default.
  *  - Any number of compilations may go on at the same time, in any threads. The library keeps no state between them and
  *    changes none of the process: no option of LLVM, no signal handler, no environment. It reads the environment for
- * one thing, where CUDA's ptxas is (--ptxas).
+ *    one thing, where CUDA's ptxas is (--ptxas).
  *  - Callbacks come from the thread that called, `cancelled` from any. They must not call this library for the same
  *    compilation.
  *  - Text from a model is escaped in messages.
@@ -96,7 +96,7 @@ typedef struct weftc_request {
   size_t option_count;
   const char *output; /* path of the bundle; NULL: it stays in memory */
   const char *cache;  /* folder of bundles that were made before; NULL: none. It must be the user's alone; it is made if
-                         it does not  exist. Processes may share it. */
+                         it does not exist. Processes may share it. */
   uint64_t cache_limit; /* bytes; the bundles that were not used for longest go. Default: 4 GiB */
   void *user;           /* of the callbacks, each of which may be NULL */
   void (*message)(void *user, const weftc_message *message);

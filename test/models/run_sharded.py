@@ -268,7 +268,7 @@ def check_mesh(name: str, case: Case, ranks: int, isFound: bool, want: list[dict
     said = compile_model(args.build, case, args.target, bundle, [*options, "--overlap=off"])
     failures = []
     if isFound and not case.isFound and not re.search(r"a layout for \d+ ranks: [1-9]\d* of", said):
-        failures.append(f"expected products in parts, got {said[:300]}")
+        failures.append(f"expected GEMMs in parts, got {said[:300]}")
     arguments = (str(args.build), str(bundle), args.device, case.feeds)
     answers = run_ranks(ranks, *arguments)
     for rank, answer in sorted(answers.items()):

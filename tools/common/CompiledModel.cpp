@@ -55,10 +55,11 @@ static Error runProgram(const std::vector<std::string> &words, int &exitCode) {
 Error tools::CompiledModel::compile(const std::string &folder, const std::string &model,
                                     const std::vector<std::string> &flags) {
   const char *temporary = std::getenv("TMPDIR");
-  std::string pattern = std::string(temporary && *temporary ? temporary : "/tmp") + "/weft-XXXXXX.weft";
+  std::string parent = temporary && *temporary ? temporary : "/tmp", pattern = parent + "/weft-XXXXXX.weft";
   int file = mkstemps(pattern.data(), int(strlen(".weft")));
   if (file < 0)
-    return Error(ErrorCode::Resource, bundle::quote(pattern) + ": " + strerror(errno));
+    return Error(ErrorCode::Resource, "no temporary file in " + bundle::quote(parent) + ": " + strerror(errno) +
+                                          "; set TMPDIR to a folder that can be written to");
   close(file);
   path = pattern;
   std::vector<std::string> words = {folder + "/weft-compile", model, "-o", path, "--quiet"};

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the examples of the documentation.
 
-    check-docs.py --build=build pages      README.md and docs/**/*.md
+    check-docs.py --build=build pages      README.md and docs/**/*.md, or the pages that are named; the tools are those in build/bin
     check-docs.py --build=build ops        op descriptions: every mlir block that is a whole function or module goes through weft-opt
     check-docs.py --build=build passes     pass descriptions: the first such block goes through the pass
 
@@ -139,12 +139,13 @@ def run_records(build: pathlib.Path, kind: str) -> tuple[int, list[str]]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("pages", "ops", "passes"))
+    parser.add_argument("pages", nargs="*", type=pathlib.Path, help="these pages only")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
     args = parser.parse_args()
     build = args.build.resolve()
     ran, failures = 0, []
     if args.what == "pages":
-        for page in pages():
+        for page in [page.resolve() for page in args.pages] or pages():
             try:
                 ran += run_page(page, build)
             except Failure as failure:

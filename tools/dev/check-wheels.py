@@ -54,7 +54,10 @@ print(weft.version(), weft.compiler_version(), "onnxruntime", onnxruntime.__vers
 """
 
 
-README = pathlib.Path(__file__).resolve().parents[2] / "README.md"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+README = ROOT / "README.md"
+# Whose commands run with what the wheels bring.
+PAGES = [ROOT / "docs" / page for page in ("install.md", "debugging.md")]
 
 
 def example() -> str:
@@ -85,10 +88,12 @@ def main() -> int:
         pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "5", "--only-binary=:all:"]
         subprocess.run([*pip, *wheels, "onnx", "auditwheel"], check=True, cwd=home)
         check_tags(python, wheels)
+        environment = {"PATH": "/usr/bin:/bin", "HOME": folder}
         for version in versions:
             subprocess.run([*pip, version], check=True, cwd=home)
             for text in (USE, example()):
-                subprocess.run([python, "-I", "-c", text], check=True, cwd=home, env={"PATH": "/usr/bin:/bin", "HOME": folder})
+                subprocess.run([python, "-I", "-c", text], check=True, cwd=home, env=environment)
+            subprocess.run([python, "-I", ROOT / "tools/dev/check-docs.py", f"--build={home / 'env'}", "pages", *PAGES], check=True, cwd=home, env=environment)
     return 0
 
 

@@ -43,7 +43,7 @@ struct TreeTraffic {
 };
 
 /// Fails (false, `error`) for a tree that does not hold every statement once, counts that do not divide, an array read
-/// by a statement in front of its maker, and Parallel nodes that depend on each other.
+/// by a statement in front of its producer, and Parallel nodes that depend on each other.
 bool computeTreeTraffic(const AffineGroup &group, const TileNode &root, TreeTraffic &traffic, std::string &error);
 
 /// A chain's two products (makeChainGroup) under a loop over m in tiles of tileM, bound as told; inner tiles tileK,

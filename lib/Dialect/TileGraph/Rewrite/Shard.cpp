@@ -96,7 +96,7 @@ LogicalResult Partition::ask(Location loc, StringRef name, Value value, std::opt
   return success();
 }
 
-/// Whether a request of the node means `op`: of its product, or else of what it makes last.
+/// Whether a request of the node means `op`: of its GEMM, or else of what it makes last.
 static bool isResultOfNode(Operation &op, StringRef name) {
   auto isOfNode = [&](Operation *other) { return findNodeName(other->getLoc()) == name; };
   if (name.empty() || !isa<TileOpInterface>(op) || op.getNumResults() != 1 || op.getNumRegions())
@@ -283,11 +283,11 @@ void Partition::noteLayout(const Layout &layout) {
       parts += decision.kind == Decision::Kind::Part;
     }
   std::string text =
-      llvm::formatv(
-          "a layout for {0} ranks: {1} of {2} products in parts, {3:F1} us a run by the model ({4:F1} us where "
-          "every rank does everything), {5:F2} MB of weights on a rank (of {6:F2} MB){7}",
-          ranks, parts, products, layout.seconds * micro, layout.wholeSeconds * micro, layout.weightBytes * mega,
-          layout.wholeWeightBytes * mega, layout.isExact ? "" : "; the search left states out")
+      llvm::formatv("a layout for {0} ranks: {1} of {2} GEMMs in parts, {3:F1} us a run by the model ({4:F1} us where "
+                    "every rank does everything), {5:F2} MB of weights on a rank (of {6:F2} MB){7}",
+                    ranks, parts, products, layout.seconds * micro, layout.wholeSeconds * micro,
+                    layout.weightBytes * mega, layout.wholeWeightBytes * mega,
+                    layout.isExact ? "" : "; the search left states out")
           .str();
   if (parts)
     remark::passed(main.getLoc(), makeRemark("layout")) << remark::add("{0}", text);

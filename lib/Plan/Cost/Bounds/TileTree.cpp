@@ -59,7 +59,7 @@ static bool contains(const std::vector<int32_t> &list, int32_t value) {
   return std::find(list.begin(), list.end(), value) != list.end();
 }
 
-/// Statements once, makers first, counts that divide.
+/// Statements once, producers first, counts that divide.
 bool Analysis::check(const TileNode &node, std::vector<int64_t> tile) {
   for (const TileLoop &loop : node.loops) {
     if (loop.dim < 0 || loop.dim >= int32_t(tile.size()) || loop.count < 1 || tile[loop.dim] % loop.count != 0) {

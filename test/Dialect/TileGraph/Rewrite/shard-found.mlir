@@ -14,7 +14,7 @@
 // SLOW-LABEL: func.func @main(
 // SLOW-NOT: tg.all_
 // SLOW: return
-// WHY: remark: [Passed] layout | Category:shard | Function=main | Remark="a layout for 4 ranks: 2 of 2 products in parts, {{[0-9.]+}} us a run by the model ({{[0-9.]+}} us where every rank does everything), 234.88 MB of weights on a rank (of 939.52 MB)"
+// WHY: remark: [Passed] layout | Category:shard | Function=main | Remark="a layout for 4 ranks: 2 of 2 GEMMs in parts, {{[0-9.]+}} us a run by the model ({{[0-9.]+}} us where every rank does everything), 234.88 MB of weights on a rank (of 939.52 MB)"
 // WHY: remark: [Passed] split | Category:shard | Function=main | Remark="'contract': dimension 1 of its domain split in 4; the result: dimension 1; else whole {{[0-9.]+}} us more
 func.func @main(%x: tensor<5x8192xf16>) -> tensor<5x8192xf16> {
   %w1 = tg.weight <"m.bin", 0, 469762048> : tensor<8192x28672xf16>
@@ -29,11 +29,11 @@ func.func @main(%x: tensor<5x8192xf16>) -> tensor<5x8192xf16> {
 
 // -----
 
-// The same of a size whose products take less than a message.
+// The same of a size whose GEMMs take less than a message.
 // CHECK-LABEL: func.func @main(
 // CHECK-NOT: tg.all_
 // CHECK: return
-// WHY: remark: [Missed] layout | {{.*}} 0 of 2 products in parts
+// WHY: remark: [Missed] layout | {{.*}} 0 of 2 GEMMs in parts
 // WHY: remark: [Missed] whole | {{.*}} every rank does all of it: {{.*}}; else d1 {{[0-9.]+}} us more
 func.func @main(%x: tensor<5x64xf16>) -> tensor<5x64xf16> {
   %w1 = tg.weight <"m.bin", 0, 12288> : tensor<64x96xf16>
@@ -115,7 +115,7 @@ func.func @main(%x: tensor<2048x8192xf16>) -> tensor<2048x4194304xf16> {
 
 // -----
 
-// A table that fits no card, read for rows and as a product's weights: each rank has a part of its rows.
+// A table that fits no GPU, read for rows and as a product's weights: each rank has a part of its rows.
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME: %[[IDS:.*]]: tensor<7xi64>
 // CHECK: %[[TABLE:.*]] = tg.weight <"m.bin@0:1x4x17179869184", 0, 17179869184> : tensor<1048576x8192xf16>
