@@ -54,7 +54,7 @@ class Case:
                  "attention_mask": np.ones((self.batch, self.total), np.int64)}
         for layer in range(net.layers):
             for part in ("key", "value"):
-                # Drawn once, each sequence has its own places: drawing all of them would take longer than the runs.
+                # Drawn once, and shifted for each sequence: drawing all would take longer than the runs.
                 drawn = np.random.default_rng([layer, part == "key"]).standard_normal((net.key_heads, self.capacity, net.width), np.float32)
                 own = drawn[first:first + heads].astype(dtype)
                 feeds[f"past_key_values.{layer}.{part}"] = np.stack([np.roll(own, 7 * sequence, axis=1) for sequence in range(self.batch)])

@@ -56,6 +56,7 @@ static void buildPhase(OpPassManager &pm, Phase phase, const PhaseOptions &optio
   case Phase::Group: {
     plan::PlanOptions plan;
     plan.vectorBits = options.strategy.vectorBits;
+    plan.writesWeights = options.writesWeights;
     plan.fuse = options.fuse;
     plan.planner = options.planner;
     plan.noFuse = options.noFuse;

@@ -33,7 +33,7 @@ void weft::plan::buildPlanPipeline(OpPassManager &pm, const PlanOptions &options
     pm.addPass(createReadRouted({options.gpu ? options.target : ""}));
   if (!options.gpu) {
     pm.addPass(createPackFields());
-    pm.addPass(createPackQuads({options.vectorBits}));
+    pm.addPass(createPackQuads({options.vectorBits, options.writesWeights}));
   }
   if (!options.gpu && options.fuse)
     pm.addPass(createSinkReshapes());

@@ -45,7 +45,8 @@
 //
 // Links: a direction of NVLink as NVIDIA's data sheets quote it (half of 600 and 900 GB/s; of an A40's bridge, half of
 // 112.5), else of PCIe with 16 lanes (8 of an RTX 3050's), 4.0 or 5.0. Seconds of a collective beside its bytes were
-// not measured yet: they are taken to be two launches by NVLink, and twice that through the host. `weft calibrate --rank` measures both.
+// not measured yet: they are taken to be two launches by NVLink, and twice that through the host. `weft calibrate
+// --rank` measures both.
 #include "weft/Target/DeviceTable.h"
 #include <vector>
 

@@ -1,6 +1,7 @@
 // Contractions of bytes get words of four as their innermost dimension.
 // RUN: weft-opt %s --split-input-file --weft-pack-quads | FileCheck %s
 // RUN: weft-opt %s --split-input-file --weft-pack-quads=vector-bits=256 | FileCheck %s --check-prefix=AVX2
+// RUN: weft-opt %s --split-input-file --weft-pack-quads=panels=false | FileCheck %s --check-prefix=WHERE
 
 #l = affine_map<(m, n, k) -> (m, k)>
 #r = affine_map<(m, n, k) -> (n, k)>
@@ -138,6 +139,10 @@ func.func @panels(%a: tensor<3x8xui8>) -> (tensor<3x128xi32>, tensor<3x65xi32>) 
 // CHECK: tg.contract %arg0, %{{.*}} : tensor<3x2xf32>, tensor<48x2xf32> -> tensor<3x48xf32>
 // An operand of the run stays, too.
 // CHECK: tg.contract %arg0, %arg1 {{.*}} -> tensor<3x64xf32>
+// Those that stay in the model's file are no panels.
+// WHERE-LABEL: func.func @weights
+// WHERE-NOT: tg.reshape
+// WHERE: return
 // AVX2-LABEL: func.func @weights
 // AVX2: tensor<3x2xf32>, tensor<4x2x16xf32> -> tensor<3x4x16xf32>
 // AVX2: tensor<3x2xf32>, tensor<3x2x16xf32> -> tensor<3x3x16xf32>

@@ -25,6 +25,7 @@ struct PhaseOptions {
   std::string noFuse, forceFuse, plan, emitPlan, records; ///< As in plan::PlanOptions.
   bool nameSubgraphs = false;                             ///< For explanations: as in plan::PlanOptions.
   tg::MeshOptions mesh;                                   ///< As in tg::NormalizeOptions.
+  bool writesWeights = true;  ///< The bundle holds the weights, in an order of ours where that pays.
   std::string overlap = "on"; ///< Collectives beside kernels: as `mode` of plan::OverlapOptions.
   cpu::StrategyOptions strategy;
   std::optional<GpuOptions> gpu; ///< Set: plan and lower for that GPU, else for the CPU.

@@ -106,7 +106,8 @@ def PackQuads : Pass<"weft-pack-quads"> {
     ```
   }];
   let options = [
-    Option<"vectorBits", "vector-bits", "unsigned", "512", "width of a vector register in bits">
+    Option<"vectorBits", "vector-bits", "unsigned", "512", "width of a vector register in bits">,
+    Option<"panels", "panels", "bool", "true", "write columns of f32 in panels; otherwise they stay in the model's file">
   ];
   let dependentDialects = ["::weft::tg::TileGraphDialect"];
 }

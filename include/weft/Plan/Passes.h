@@ -47,6 +47,7 @@ struct PlanOptions {
   bool finiteMasks = false;                      ///< As `finite` of --weft-band-masks.
   int64_t maxRowBytes = int64_t(1) << 20;        ///< Working set limit of one row of a reduction group.
   unsigned vectorBits = 512; ///< Of a CPU's vector registers, two of which a panel of weights is wide.
+  bool writesWeights = true; ///< The bundle holds the weights, so their order is ours to choose.
   OverlapOptions overlap;
 };
 

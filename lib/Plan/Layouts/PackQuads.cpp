@@ -45,14 +45,14 @@ std::optional<std::string> bytesOf(Value value) {
 
 class Packer {
 public:
-  /// `tileColumns`: columns of f32 that a register tile has.
+  /// `tileColumns`: columns of f32 that a register tile has; 0: they are not written in panels.
   Packer(tg::ContractOp contract, OpBuilder &builder, int64_t tileColumns)
       : contract(contract), builder(builder), loc(contract.getLoc()), tileColumns(tileColumns) {}
 
   /// The contraction of packed operands; null if it stays as it is.
   Value run() {
     if (elementOf(contract).isF32()) {
-      Value panels = splitConstant();
+      Value panels = tileColumns ? splitConstant() : Value();
       return panels ? panels : orderConstant();
     }
     if (!elementOf(contract).isInteger(32) || !isByte(contract.getLhs()) || !isByte(contract.getRhs()))
@@ -402,7 +402,7 @@ struct PackQuads : impl::PackQuadsBase<PackQuads> {
     getOperation()->walk([&](tg::ContractOp op) { contracts.push_back(op); });
     for (tg::ContractOp op : contracts) {
       OpBuilder builder(op);
-      if (Value packed = Packer(op, builder, vectorBits / 32 * 2).run()) {
+      if (Value packed = Packer(op, builder, panels ? vectorBits / 32 * 2 : 0).run()) {
         op.replaceAllUsesWith(packed);
         op.erase();
       }
