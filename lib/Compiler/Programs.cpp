@@ -39,7 +39,7 @@ PhaseOptions Compilation::makeOptions(const Device *gpu) const {
   options.printsPhases = !flags.dump.empty();
   options.mesh = mesh;
   options.overlap = flags.overlap;
-  options.writesWeights = flags.weights != "external";
+  options.writesWeights = flags.weights == "embed";
   options.strategy.vectorBits = cpu.vectorBits;
   options.strategy.addsQuads = llvm::is_contained(cpu.features, "avx512vnni");
   options.strategy.fastMath = flags.fp == "fast";

@@ -237,8 +237,10 @@ llvm::Error ProgramWriter::addVariants(tg::VariantsOp op) {
   auto *terminator = op->getBlock()->getTerminator();
   if (ValueRange(op.getResults()) != terminator->getOperands())
     return llvm::createStringError("expected variants to make what the program returns");
-  for (auto [value, buffer] : llvm::zip(op.getResults(), outputs))
+  for (auto [value, buffer] : llvm::zip(op.getResults(), outputs)) {
     buffers[value] = buffer;
+    entry.setExtents(buffer, extents(value.getType())); // Variants copy one to another where both are one value.
+  }
   Reg one = entry.constant(1), zero = entry.constant(0), rest = one, value = reg(op.getValue().getResult(0));
   auto symbol = dyn_cast<AffineSymbolExpr>(op.getValue().getResult(0));
   auto atLeast = [&](Reg a, Reg b) { return entry.max(zero, entry.min(one, entry.add(entry.sub(a, b), one))); };

@@ -13,7 +13,7 @@ full_size.py, with --sweep COUNT cases of bench/sweep.py, with --model ONNX file
              the registers, ptxas aims at a step of occupancy and now and then keeps a value or two in memory for it; these are counted
   loss       ptxas warns of a loss of performance, C75xx: wgmma made serial and the like
   slow       the compiler took more than 5 s of processor time for a target, without ptxas
-  assembly   ptxas took more than 2 s of processor time for a kernel
+  assembly   ptxas took more than 2 s of processor time for a kernel (3 s on a slow processor, the least of three)
   refused    the graph does not compile, or ptxas refuses the code
 
 Each kernel is assembled on its own; what ptxas said of a text is kept in BUILD/ptxas-cache under the hash of the text and of ptxas's version.
@@ -57,7 +57,8 @@ SLICES, DRAWN_SLICES = 4, 12  # Of the graphs that do not cover, and of those th
 DRAWN = ("1000:60", "18:40")  # As --random and --sweep have them.
 CHOSEN_SPILL = 8  # Bytes that ptxas may keep in memory of its own choice, see above.
 COMPILE_SECONDS = 5  # Of processor time, for each target.
-ASSEMBLE_SECONDS = 2  # The same of ptxas, for each kernel.
+ASSEMBLE_SECONDS = 2  # The same of ptxas, for each kernel, on the processors that the limit was set on; ASSEMBLE_SLACK times that on slower ones.
+ASSEMBLE_SLACK, ASSEMBLE_TRIES = 1.5, 3  # A busy machine takes more: the least of so many tries counts.
 NOT_PTXAS = ("banks", "slow", "refused")
 KINDS = (*NOT_PTXAS, "spills", "loss", "assembly")
 
@@ -173,8 +174,13 @@ class Assembler:
         with tempfile.NamedTemporaryFile("w", suffix=".ptx") as file:
             file.write(text)
             file.flush()
-            outcome = limits.run([self.ptxas, "-v", f"-arch={target}", file.name, "-o", os.devnull], timeout=120)
-        said = (outcome.stdout + outcome.stderr).replace(file.name, "kernel.ptx") + f"took {outcome.cpu_seconds:.2f} s of processor time\n"
+            seconds = float("inf")
+            for _ in range(ASSEMBLE_TRIES):
+                outcome = limits.run([self.ptxas, "-v", f"-arch={target}", file.name, "-o", os.devnull], timeout=120)
+                seconds = min(seconds, outcome.cpu_seconds)
+                if outcome.code or seconds <= ASSEMBLE_SLACK * ASSEMBLE_SECONDS:
+                    break
+        said = (outcome.stdout + outcome.stderr).replace(file.name, "kernel.ptx") + f"took {seconds:.2f} s of processor time\n"
         if outcome.code:
             return f"error: {'no answer within two minutes' if outcome.timed_out else said.strip()[:300]}"
         partial = path.with_suffix(f".{os.getpid()}")
@@ -192,7 +198,7 @@ def problems_of(report: str) -> Iterator[tuple[str, str]]:
         registers = re.search(r"Used (\d+) registers", report)
         yield "spills", f"{spills[1]} bytes of stores, {spills[2]} of loads, {registers[1] if registers else '?'} registers"
     took = re.search(r"(?m)^took ([0-9.]+) s", report)
-    if took and float(took[1]) > ASSEMBLE_SECONDS:
+    if took and float(took[1]) > ASSEMBLE_SLACK * ASSEMBLE_SECONDS:
         yield "assembly", f"{took[1]} s of ptxas"
     for loss in re.findall(r"\((C75\d\d)\)([^\n]*)", report):
         yield "loss", f"{loss[0]}:{loss[1]}"
