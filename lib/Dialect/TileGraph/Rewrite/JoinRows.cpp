@@ -5,10 +5,8 @@
 // and for what is made of both. Each row is computed as before. What stays in front of the concatenation is what the
 // reductions read, in the type that it has in memory: an epilogue of a product stays its epilogue.
 #include "GraphBuilder.h"
-#include "mlir/IR/PatternMatch.h"
+#include "JoinConcats.h"
 #include "mlir/IR/Remarks.h"
-#include "mlir/Transforms/RegionUtils.h"
-#include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "weft/Dialect/TileGraph/Rewrite/Passes.h"
 #include "llvm/ADT/MapVector.h"
 #include <map>
@@ -220,24 +218,11 @@ Value Join::join(const Values &values) {
 
 struct JoinRows : impl::JoinRowsBase<JoinRows> {
   void runOnOperation() override {
-    SmallVector<ConcatOp> concats;
-    getOperation()->walk([&](ConcatOp concat) {
-      if (!concat->getParentOfType<FoldOp>())
-        concats.push_back(concat);
-    });
-    bool joins = false;
-    for (ConcatOp concat : concats) {
-      Value rows = Join(concat).run();
-      if (!rows)
-        continue;
+    auto tell = [](ConcatOp concat) {
       remark::passed(concat.getLoc(), remark::RemarkOpts::name("join-rows").category("plan"))
           << remark::add("the rows of {0} parts are reduced together", concat.getInputs().size());
-      concat.getResult().replaceAllUsesWith(rows);
-      joins = true;
-    }
-    IRRewriter rewriter(&getContext());
-    if (joins) // The parts' own norms are dead.
-      (void)runRegionDCE(rewriter, getOperation()->getRegions());
+    };
+    joinConcats(getOperation(), [](ConcatOp concat) { return Join(concat).run(); }, tell);
   }
 };
 

@@ -6,10 +6,8 @@
 // stack of slices that follow one another is a view of x, and what all parts read is broadcast or, in a contraction,
 // does not depend on the new dimension. Each element is computed as before.
 #include "GraphBuilder.h"
-#include "mlir/IR/PatternMatch.h"
+#include "JoinConcats.h"
 #include "mlir/IR/Remarks.h"
-#include "mlir/Transforms/RegionUtils.h"
-#include "weft/Dialect/TileGraph/IR/Fold.h"
 #include "weft/Dialect/TileGraph/Rewrite/Passes.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -250,24 +248,11 @@ Value Join::stack(const Parts &parts) {
 
 struct JoinSlices : impl::JoinSlicesBase<JoinSlices> {
   void runOnOperation() override {
-    SmallVector<ConcatOp> concats;
-    getOperation()->walk([&](ConcatOp concat) {
-      if (!concat->getParentOfType<FoldOp>())
-        concats.push_back(concat);
-    });
-    bool joins = false;
-    for (ConcatOp concat : concats) {
-      Value whole = Join(concat).run();
-      if (!whole)
-        continue;
+    auto tell = [](ConcatOp concat) {
       remark::passed(concat.getLoc(), remark::RemarkOpts::name("join-slices").category("fusion"))
           << remark::add("what was computed of {0} slices is computed of their tensor", concat.getInputs().size());
-      concat.getResult().replaceAllUsesWith(whole);
-      joins = true;
-    }
-    IRRewriter rewriter(&getContext());
-    if (joins) // The parts are dead.
-      (void)runRegionDCE(rewriter, getOperation()->getRegions());
+    };
+    joinConcats(getOperation(), [](ConcatOp concat) { return Join(concat).run(); }, tell);
   }
 };
 
